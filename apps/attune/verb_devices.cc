@@ -36,7 +36,8 @@ Json DevicesJson(const LoadedBackends& loaded) {
                                   {"arch", device.target.arch},
                                   {"compute_units", device.target.compute_units},
                                   {"usable", device.reason.empty()},
-                                  {"reason", device.reason}});
+                                  {"reason", device.reason},
+                                  {"no_counters", device.no_counters}});
     }
     entry["libraries"] = LibrariesJson(*backend);
     entry["environment"] = ToJson(backend->DescribeEnvironment());
@@ -74,6 +75,16 @@ void PrintDevices(const LoadedBackends& loaded, Output& out) {
     }
   }
   out.Print(table.Render(out.screen(), out.width()));
+}
+
+void PrintMissingCounters(const LoadedBackends& loaded, Output& out) {
+  for (const auto& backend : loaded.list) {
+    for (const DeviceReport& device : backend->Devices()) {
+      if (device.no_counters.empty()) continue;
+      out.Print(fmt::format("\nNo hardware counters on {}: {}\n", device.spec,
+                            Printable(device.no_counters)));
+    }
+  }
 }
 
 // Says whose wish it was, because that is where it is put right.
@@ -126,6 +137,7 @@ void AddDevicesVerb(CLI::App& program, Invocation& invocation) {
       } else {
         PrintDevices(loaded, application.out());
         PrintLibraries(loaded, application.out());
+        PrintMissingCounters(loaded, application.out());
       }
       return kExitDone;
     };

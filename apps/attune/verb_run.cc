@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
+#include "apps/attune/counted_call.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
@@ -24,6 +25,7 @@ struct RunVerbOptions {
   std::string cache = "warm";
   int64_t time_ns = 1'000'000'000;
   uint64_t seed = 1;
+  std::vector<std::string> counters;  // By the vendor's names; empty: nothing is counted.
   WorkshopLimits limits;
   bool json = false;
 };
@@ -34,6 +36,9 @@ struct Outcome {
   double roofline_fraction = 0;
   std::string roofline_note;
   std::string turn_note;  // Why others may have measured at the same time; empty if nobody did.
+  // Of --counters: for each kernel its values, or why there are none.
+  std::vector<std::vector<double>> counted;
+  std::string no_counters;
 };
 
 constexpr double kConfidence = 0.99;
@@ -130,10 +135,25 @@ Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candid
       RooflineSeconds(problem, workshop.peaks()) * 1e9 / measured->median_ns;
   outcome.roofline_note = RooflineNote(problem, outcome.roofline_fraction, workshop.peaks());
   outcome.trial.outcome = std::move(*measured);
+  if (options.counters.empty()) return outcome;
+  auto counted = CountCall(workshop.place(), problem, candidate, options.counters);
+  if (!counted.ok()) outcome.no_counters = counted.error().message();
+  if (counted.ok()) outcome.counted = *std::move(counted);
   return outcome;
 }
 
-Json OutcomeJson(const Problem& problem, const Place& place, const Outcome& outcome) {
+Json CountersJson(const std::vector<std::string>& counters, const Outcome& outcome) {
+  Json kernels = Json::array();
+  for (const std::vector<double>& values : outcome.counted) {
+    Json kernel = Json::object();
+    for (size_t i = 0; i < counters.size(); ++i) kernel[counters[i]] = values[i];
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+Json OutcomeJson(const Problem& problem, const Place& place, const RunVerbOptions& options,
+                 const Outcome& outcome) {
   Json json = {{"problem", Text(problem)}, {"target", Text(place.target)}};
   json.update(ToJson(outcome.trial));
   json.erase("role");
@@ -144,6 +164,10 @@ Json OutcomeJson(const Problem& problem, const Place& place, const Outcome& outc
     json["bytes_per_second"] = CompulsoryBytes(problem) / measured->median_ns * 1e9;
     json["roofline_fraction"] = outcome.roofline_fraction;
     json["roofline_note"] = outcome.roofline_note;
+    if (!options.counters.empty()) {
+      json["counters"] = CountersJson(options.counters, outcome);
+      json["no_counters"] = outcome.no_counters;
+    }
   }
   return json;
 }
@@ -179,6 +203,19 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
   }
 }
 
+void PrintCounters(const std::vector<std::string>& counters, const Outcome& outcome, Output& out) {
+  if (!outcome.no_counters.empty()) {
+    out.Print(fmt::format("Counters   none: {}\n", Printable(outcome.no_counters)));
+  }
+  for (const std::vector<double>& values : outcome.counted) {
+    std::string line;
+    for (size_t i = 0; i < counters.size(); ++i) {
+      line += fmt::format("{}{} {:.6g}", i == 0 ? "" : ", ", counters[i], values[i]);
+    }
+    out.Print(fmt::format("Counters   {}\n", line));
+  }
+}
+
 Result<int> RunRun(Application& application, const RunVerbOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseOneProblem(options.problem));
   ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
@@ -200,9 +237,10 @@ Result<int> RunRun(Application& application, const RunVerbOptions& options) {
     application.err().Print(fmt::format("attune run: {}\n", Printable(outcome.turn_note)));
   }
   if (options.json) {
-    application.out().Print(Dump(OutcomeJson(problem, place, outcome)));
+    application.out().Print(Dump(OutcomeJson(problem, place, options, outcome)));
   } else {
     PrintOutcome(problem, outcome, application.out());
+    PrintCounters(options.counters, outcome, application.out());
   }
   return outcome.trial.failure() != nullptr ? kExitFailed : kExitDone;
 }
@@ -227,6 +265,11 @@ void AddRunVerb(CLI::App& program, Invocation& invocation) {
       ->capture_default_str();
   AddDurationOption(*verb, "--time", options->time_ns, "How long to measure (default: 1s)");
   AddSeedOption(*verb, options->seed, "Seed of the data");
+  verb->add_option("--counters", options->counters,
+                   "What the hardware counts in one call, by the vendor's names and separated by "
+                   "commas: cycles,instructions,LLC-loads of perf, or those of CUPTI")
+      ->delimiter(',')
+      ->type_name("NAME,...");
   AddLimitOptions(*verb, options->limits);
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {

@@ -1,4 +1,4 @@
-// What some devices tell of the kernels that a call launches, before or while they run.
+// What some devices tell of the kernels that a call launches, before they run.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +35,6 @@ class LaunchObserver {
   // with kUnsupported where the driver does not tell.
   virtual Result<std::vector<ObservedLaunch>> DryRun(Executable& executable,
                                                      const Arguments& arguments) = 0;
-
-  // For each kernel that a launch has, in their order, the values of hardware counters, called as
-  // the vendor does, in theirs. The launch is executed as often as that takes. Fails where the
-  // device counts nothing for this process, which is normal.
-  virtual Result<std::vector<std::vector<double>>> Count(
-      Executable& executable, const Arguments& arguments,
-      const std::vector<std::string>& counters) = 0;
-
-  // What whoever reads the values of Count() has to know of the library that counts: that it is not
-  // the one that this was built for. Empty if there is nothing, and before the first Count().
-  virtual std::string counter_warning() const = 0;
 };
 
 }  // namespace attune

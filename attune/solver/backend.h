@@ -36,6 +36,9 @@ struct DeviceReport {
   // `spec` does.
   std::string identity = "";
   size_t cache_bytes = 0;  // Of the last level before its memory; 0: unknown.
+  // Why its hardware counts nothing for this process, which is normal; empty if it does, and where
+  // that is not known before it is opened.
+  std::string no_counters = "";
 };
 
 // Implemented by backends/*, each of which exports one factory function. Thread-safe.

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "attune/base/fingerprint.h"
+#include "attune/device/call_counter.h"
 #include "attune/device/energy_counter.h"
 #include "attune/device/launch_observer.h"
 #include "attune/device/recording_queues.h"
@@ -39,7 +40,11 @@ struct LoadedModules {
 // replay are compared, so that what the host needs to launch is not measured. An executable that
 // cannot be captured (it allocates or synchronises) is launched directly between the events, which
 // then hold host time: TryCapture says so of it.
-class CudaDevice final : public RepeatingDevice, public RecordingQueues, public LaunchObserver, public MeteredDevice {
+class CudaDevice final : public RepeatingDevice,
+                         public RecordingQueues,
+                         public LaunchObserver,
+                         public CallCounter,
+                         public MeteredDevice {
  public:
   // Borrows all; they outlive the device.
   static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,

@@ -15,6 +15,7 @@
 #include "backends/host/library_report.h"
 #include "backends/host/own_kernels.h"
 #include "backends/host/peaks.h"
+#include "backends/host/perf_counters.h"
 #include "backends/host/thread_binding.h"
 #include "backends/host/threads/thread_pool.h"
 
@@ -73,7 +74,11 @@ class HostBackend final : public Backend {
   const SolverList& solvers() const override { return solvers_; }
 
   std::vector<DeviceReport> Devices() const override {
-    return {{.spec = "cpu", .target = TargetOf(cpu_), .reason = "", .cache_bytes = cpu_.l3_bytes}};
+    return {{.spec = "cpu",
+             .target = TargetOf(cpu_),
+             .reason = "",
+             .cache_bytes = cpu_.l3_bytes,
+             .no_counters = CheckPerfCounters().message()}};
   }
 
   std::vector<LibraryReport> Libraries() const override {

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "attune/base/steady_time.h"
+#include "backends/host/perf_counters.h"
 #include "backends/host/quiescence.h"
 
 namespace attune::host {
@@ -63,7 +64,7 @@ Target TargetOf(const CpuDescription& cpu) {
 }
 
 HostDevice::HostDevice(const CpuDescription& cpu, ThreadPool& pool)
-    : target_(TargetOf(cpu)), displacer_(cpu, pool) {}
+    : target_(TargetOf(cpu)), displacer_(cpu, pool), counters_(MakePerfCounters()) {}
 
 Result<std::unique_ptr<Buffer>> HostDevice::Allocate(size_t size_bytes) {
   if (size_bytes < kHugePagesFromBytes) return NewBuffer(size_bytes, kPageBytes);
@@ -125,6 +126,11 @@ Result<double> HostDevice::TimeColdNs(Executable& executable, const Arguments& a
     total_ns += SteadyNowNs() - begin_ns;
   }
   return static_cast<double>(total_ns) / launches;
+}
+
+Result<std::vector<std::vector<double>>> HostDevice::Count(
+    Executable& executable, const Arguments& arguments, const std::vector<std::string>& counters) {
+  return counters_->Count(counters, 1, [&] { return executable.Run(arguments); });
 }
 
 Status HostDevice::AwaitQuiescence(int64_t limit_ns) { return AwaitQuietThreads(limit_ns); }

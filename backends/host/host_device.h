@@ -4,7 +4,11 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "attune/device/call_counter.h"
+#include "attune/device/counter_source.h"
 #include "attune/device/device.h"
 #include "backends/host/cache_displacer.h"
 #include "backends/host/cpu.h"
@@ -16,7 +20,7 @@ namespace attune::host {
 // cores and, under "isa", the extensions separated by commas.
 Target TargetOf(const CpuDescription& cpu);
 
-class HostDevice final : public Device {
+class HostDevice final : public Device, public CallCounter {
  public:
   // `pool` must outlive the device.
   HostDevice(const CpuDescription& cpu, ThreadPool& pool);
@@ -32,6 +36,10 @@ class HostDevice final : public Device {
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
+  // By perf events.
+  Result<std::vector<std::vector<double>>> Count(Executable& executable, const Arguments& arguments,
+                                                 const std::vector<std::string>& counters) override;
+  std::string counter_warning() const override { return counters_->warning(); }
 
  private:
   Result<double> TimeWarmNs(Executable& executable, const Arguments& arguments, int launches);
@@ -39,6 +47,7 @@ class HostDevice final : public Device {
 
   const Target target_;
   CacheDisplacer displacer_;
+  const std::unique_ptr<CounterSource> counters_;
 };
 
 }  // namespace attune::host

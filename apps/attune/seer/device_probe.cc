@@ -91,11 +91,13 @@ Result<std::unique_ptr<DeviceProbe>> DeviceProbe::Open(const Place& place) {
   }
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, place.backend->Open(place.device_spec));
   auto* const observer = dynamic_cast<LaunchObserver*>(device.get());
-  if (observer == nullptr) {
+  auto* const counter = dynamic_cast<CallCounter*>(device.get());
+  if (observer == nullptr || counter == nullptr) {
     return Unsupported(
         fmt::format("The device '{}' does not tell what a call launches.", place.device_spec));
   }
-  return std::unique_ptr<DeviceProbe>(new DeviceProbe(*found, std::move(device), observer));
+  return std::unique_ptr<DeviceProbe>(
+      new DeviceProbe(*found, std::move(device), observer, counter));
 }
 
 Result<BufferView> DeviceProbe::MemoryFor(size_t position, size_t size_bytes) {
@@ -157,7 +159,7 @@ Result<LayerRun> DeviceProbe::Run(const Layer& layer, int algorithm) {
                           observer_->DryRun(*call.executable, call.arguments));
   for (const ObservedLaunch& launch : launches) run.kernels.push_back(KernelOf(launch));
   if (!counts_) return run;
-  const auto counted = observer_->Count(*call.executable, call.arguments, kCounters);
+  const auto counted = counter_->Count(*call.executable, call.arguments, kCounters);
   counts_ = counted.ok();
   if (!counts_) {
     no_counters_ = counted.error().message();

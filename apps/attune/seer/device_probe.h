@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/device/call_counter.h"
 #include "attune/device/launch_observer.h"
 #include "attune/problem/problem.h"
 #include "attune/runtime/places.h"
@@ -31,7 +32,7 @@ class DeviceProbe final : public LayerProbe {
   // Why nothing is counted; empty if something is. Asked after a Run().
   const std::string& no_counters() const { return no_counters_; }
   // What there is to know of the library that counted; empty if nothing. Asked after a Run().
-  std::string counter_warning() const { return observer_->counter_warning(); }
+  std::string counter_warning() const { return counter_->counter_warning(); }
   // Of calls from now on; they are, unless the device refuses.
   void CountNothing() { counts_ = false; }
 
@@ -43,8 +44,9 @@ class DeviceProbe final : public LayerProbe {
     Arguments arguments;
   };
 
-  DeviceProbe(const Solver& solver, std::unique_ptr<Device> device, LaunchObserver* observer)
-      : solver_(solver), device_(std::move(device)), observer_(observer) {}
+  DeviceProbe(const Solver& solver, std::unique_ptr<Device> device, LaunchObserver* observer,
+              CallCounter* counter)
+      : solver_(solver), device_(std::move(device)), observer_(observer), counter_(counter) {}
 
   Result<Call> MakeReady(const Problem& problem, const std::string& algorithm);
   Result<double> TimeMs(const Call& call);
@@ -60,6 +62,7 @@ class DeviceProbe final : public LayerProbe {
   const Solver& solver_;
   const std::unique_ptr<Device> device_;
   LaunchObserver* const observer_;  // The device.
+  CallCounter* const counter_;      // The device.
   std::map<size_t, std::unique_ptr<Buffer>> memory_;
   bool counts_ = true;
   std::string no_counters_;
