@@ -20,7 +20,6 @@
 #include "apps/attune/cpu_budget.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/flight_lock.h"
-#include "attune/runtime/machine_lock.h"
 #include "apps/attune/thread_policy.h"
 #include "apps/attune/tuning_terms.h"
 #include "attune/base/process_variables.h"
@@ -29,6 +28,8 @@
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/refit.h"
 #include "attune/measure/clock.h"
+#include "attune/runtime/launches_at.h"
+#include "attune/runtime/machine_lock.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/tuner_request.h"
 #include "attune/tuner/child_evaluator.h"
@@ -120,6 +121,7 @@ class BackgroundTuner {
     if (const auto named = ValueOf(VariablesOfProcess(), "ATTUNE_TIME_MODELS")) {
       tuner->models_at_.files = PathsIn(*named);
     }
+    tuner->launches_ = LaunchesAt(tuner->place_);
     tuner->other_places_.emplace(tuner->place_.target);
     if (auto machine = MachineLock::Open(tuner->place_, kTurnPatience); machine.ok()) {
       tuner->machine_ = std::move(*machine);
@@ -145,7 +147,7 @@ class BackgroundTuner {
     parts.other_places = &*other_places_;
     // As they are now: somebody may have fitted them again. The run time says what is refused.
     const ModelOrigin origin = OriginOf(place_.target, place_.environment);
-    const CandidateModels models(models_at_, origin);
+    const CandidateModels models(models_at_, origin, launches_);
     parts.models = &models;
     Tuner tuner(parts, UnderTerms(options_, request.terms));
     const TaggedProblem tagged{problem, 1};
@@ -169,7 +171,7 @@ class BackgroundTuner {
       turn = std::move(grant->turn);
     }
     (void)RefitGrown(*store_, settings_.database, place_.target,
-                     OriginOf(place_.target, place_.environment));
+                     OriginOf(place_.target, place_.environment), launches_.get());
   }
 
  private:
@@ -195,6 +197,7 @@ class BackgroundTuner {
   SteadyClock clock_;
   TuneOptions options_;
   ModelLocation models_at_;
+  std::shared_ptr<const LaunchSource> launches_;
   int tuned_since_fit_ = 0;
 };
 

@@ -23,6 +23,7 @@
 #include "attune/base/unix_time.h"
 #include "attune/forecast/candidate_model.h"
 #include "attune/forecast/model_origin.h"
+#include "attune/runtime/launches_at.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/session_notes.h"
 #include "attune/verify/problem_data.h"
@@ -102,9 +103,10 @@ Result<Evidence> Gather(Application& application, const Problem& problem, const 
 // Beside the measurements: what a model says that the same candidates take.
 Status Predict(const std::string& file, Evidence& evidence) {
   ATTUNE_ASSIGN_OR_RETURN(
-      const CandidateModel times,
+      CandidateModel times,
       CandidateModel::Open(file, OriginOf(evidence.place.target, evidence.place.environment),
                            OperatorName(evidence.problem)));
+  times.AskForLaunches(LaunchesAt(evidence.place));
   std::vector<Candidate> candidates;
   for (const RecordedSet& set : evidence.sets) {
     for (const Record& record : set.records) candidates.push_back(record.trial.candidate);

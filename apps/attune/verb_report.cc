@@ -16,6 +16,7 @@
 #include "apps/attune/winner_table.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/forecast/model_origin.h"
+#include "attune/runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -90,7 +91,7 @@ Result<CandidateModels> ModelsToShow(Application& application, const ReportOptio
     const auto database = application.DatabasePath();
     if (database.ok() && !IsOnServer(*database)) location.database = *database;
   }
-  CandidateModels models(location, OriginOf(place.target, place.environment));
+  CandidateModels models(location, OriginOf(place.target, place.environment), LaunchesAt(place));
   if (models.refusals().empty()) return models;
   if (!options.model.empty()) return models.refusals().front();
   for (const Status& refusal : models.refusals()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
 
 namespace attune {
@@ -24,7 +25,10 @@ CandidateModel::CandidateModel(TimeModel model, std::string operator_name)
 
 Result<CandidateModel> CandidateModel::Read(std::string_view text, const ModelOrigin& origin,
                                             std::string_view operator_name) {
-  ATTUNE_ASSIGN_OR_RETURN(const FeatureSet features, ShapeFeatures(operator_name));
+  const auto header = ReadModelHeader(text);
+  ATTUNE_ASSIGN_OR_RETURN(
+      const FeatureSet features,
+      FeaturesCalled(header.ok() ? std::string_view(header->features) : "", operator_name));
   ATTUNE_ASSIGN_OR_RETURN(TimeModel model, ReadModel(text, origin, features));
   return CandidateModel(std::move(model), std::string(operator_name));
 }
@@ -38,25 +42,59 @@ Result<CandidateModel> CandidateModel::Open(const std::filesystem::path& file,
   return model;
 }
 
+void CandidateModel::AskForLaunches(std::shared_ptr<const LaunchSource> launches) {
+  launches_ = model_.features().kernel.empty() ? nullptr : std::move(launches);
+}
+
+// What nobody knows launches of is asked about in one question, in which everything that such
+// candidates have in common is computed once.
 std::vector<Prediction> CandidateModel::Of(const Problem& problem,
-                                           std::span<const Candidate> candidates) const {
+                                           std::span<const Candidate* const> candidates,
+                                           std::span<const std::string_view> names) const {
   std::vector<Prediction> predictions(candidates.size());
   if (candidates.empty()) return predictions;
-  std::vector<std::string> texts;
-  for (const Candidate& candidate : candidates) texts.push_back(Text(candidate));
-  const std::vector<std::string_view> names(texts.begin(), texts.end());
-  model_.PredictEach(ShapeRow(problem, ""), names, predictions);
+  const FeatureRow shape = ShapeRow(problem, "");
+  std::vector<std::string_view> unknown;
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const auto profile =
+        launches_ == nullptr ? std::nullopt : FindOneKernel(*launches_, problem, *candidates[i]);
+    if (!profile.has_value()) {
+      unknown.push_back(names[i]);
+      positions.push_back(i);
+      continue;
+    }
+    FeatureRow row = shape;
+    row.algorithm = names[i];
+    row.kernels = KernelRowsOf(problem, *profile);
+    model_.Predict({&row, 1}, {&predictions[i], 1});
+  }
+  std::vector<Prediction> of_unknown(unknown.size());
+  if (!unknown.empty()) model_.PredictEach(shape, unknown, of_unknown);
+  for (size_t i = 0; i < positions.size(); ++i) predictions[positions[i]] = of_unknown[i];
   return predictions;
+}
+
+std::vector<Prediction> CandidateModel::Of(const Problem& problem,
+                                           std::span<const Candidate> candidates) const {
+  std::vector<std::string> texts;
+  std::vector<const Candidate*> asked;
+  for (const Candidate& candidate : candidates) {
+    texts.push_back(Text(candidate));
+    asked.push_back(&candidate);
+  }
+  return Of(problem, asked, std::vector<std::string_view>(texts.begin(), texts.end()));
 }
 
 std::vector<Prediction> CandidateModel::OfKnown(const Problem& problem,
                                                 std::span<const size_t> positions) const {
-  std::vector<Prediction> predictions(positions.size());
-  if (positions.empty()) return predictions;
   std::vector<std::string_view> names;
-  for (const size_t position : positions) names.push_back(texts_[position]);
-  model_.PredictEach(ShapeRow(problem, ""), names, predictions);
-  return predictions;
+  std::vector<const Candidate*> asked;
+  for (const size_t position : positions) {
+    names.push_back(texts_[position]);
+    asked.push_back(&known_[position]);
+  }
+  return Of(problem, asked, names);
 }
 
 }  // namespace attune

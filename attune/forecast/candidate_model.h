@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/forecast/launch_source.h"
 #include "attune/model/model_file.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
@@ -37,6 +39,10 @@ class CandidateModel {
   const std::vector<Candidate>& known() const { return known_; }
   bool Knows(const Candidate& candidate) const { return positions_.contains(candidate); }
 
+  // Whom to ask for launches from now on, where the model was fitted to them; null: nobody, which
+  // is how it begins. Shared with the models of other operators.
+  void AskForLaunches(std::shared_ptr<const LaunchSource> launches);
+
   // In the order of `candidates`, known or not. REQUIRES: a problem of the operator.
   std::vector<Prediction> Of(const Problem& problem, std::span<const Candidate> candidates) const;
   // Of those at `positions` of known(); less than a microsecond for each, where trees predict.
@@ -48,8 +54,13 @@ class CandidateModel {
  private:
   CandidateModel(TimeModel model, std::string operator_name);
 
+  // Of candidates called `names`.
+  std::vector<Prediction> Of(const Problem& problem, std::span<const Candidate* const> candidates,
+                             std::span<const std::string_view> names) const;
+
   TimeModel model_;
   std::string operator_name_;
+  std::shared_ptr<const LaunchSource> launches_;
   std::vector<Candidate> known_;
   std::vector<std::string> texts_;         // Of known_.
   std::map<Candidate, size_t> positions_;  // In known_.

@@ -53,11 +53,13 @@ Result<CandidateModel> OpenModel(const ModelFile& file, const ModelOrigin& origi
   return CandidateModel::Open(file.path, origin, name);
 }
 
-CandidateModels::CandidateModels(const ModelLocation& location, const ModelOrigin& origin) {
+CandidateModels::CandidateModels(const ModelLocation& location, const ModelOrigin& origin,
+                                 const std::shared_ptr<const LaunchSource>& launches) {
   for (const ModelFile& file : ModelFilesAt(location, origin)) {
     auto model = OpenModel(file, origin);
     if (model.ok()) {
       models_.push_back(*std::move(model));
+      models_.back().AskForLaunches(launches);
     } else if (file.is_named || model.error().code() != StatusCode::kNotFound) {
       refusals_.push_back(model.error());
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +45,9 @@ class CandidateModels {
  public:
   CandidateModels() = default;
   explicit CandidateModels(std::vector<CandidateModel> models) : models_(std::move(models)) {}
-  // What is refused is left out.
-  CandidateModels(const ModelLocation& location, const ModelOrigin& origin);
+  // What is refused is left out. They ask `launches`, which may be null.
+  CandidateModels(const ModelLocation& location, const ModelOrigin& origin,
+                  const std::shared_ptr<const LaunchSource>& launches);
 
   bool empty() const { return models_.empty(); }
   // Null if nothing is known of its operator.

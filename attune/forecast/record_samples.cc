@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "attune/forecast/model_origin.h"
+#include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
 
 namespace attune {
@@ -19,6 +21,13 @@ void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& time
       if (measured->median_ns > 0) times[Text(record.trial.candidate)] = measured->median_ns / 1e6;
     }
   }
+}
+
+// Of a candidate with several kernels nobody knows which of them took how long.
+std::optional<LaunchProfile> ProfileIn(const LaunchSource* launches, const TimedCandidate& timed) {
+  if (launches == nullptr) return std::nullopt;
+  const auto candidate = ParseCandidate(timed.algorithm);
+  return candidate.ok() ? FindOneKernel(*launches, timed.problem, *candidate) : std::nullopt;
 }
 
 }  // namespace
@@ -47,7 +56,7 @@ Result<std::vector<TimedCandidate>> TimedInRecords(RecordStore& store, const Tar
 }
 
 Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
-                              const std::string& operator_name) {
+                              const std::string& operator_name, const LaunchSource* launches) {
   TimeSamples data;
   ATTUNE_ASSIGN_OR_RETURN(data.features, ShapeFeatures(operator_name));
   std::map<std::string, uint64_t> configurations;
@@ -61,6 +70,12 @@ Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
     sample.time_ms = one.time_ms;
     sample.configuration =
         configurations.emplace(Text(one.problem), configurations.size()).first->second;
+    const std::optional<LaunchProfile> profile = ProfileIn(launches, one);
+    if (!profile.has_value() || profile->needs_device) data.samples.push_back(sample);
+    if (!profile.has_value()) continue;
+    ATTUNE_ASSIGN_OR_RETURN(data.features, LaunchFeatures(operator_name));
+    sample.row.kernels = KernelRowsOf(one.problem, *profile);
+    sample.kernel_times_ms = {one.time_ms};
     data.samples.push_back(std::move(sample));
   }
   data.configurations = configurations.size();

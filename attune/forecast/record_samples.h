@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/forecast/launch_source.h"
 #include "attune/model/feature_row.h"
 #include "attune/model/model_file.h"
 #include "attune/problem/problem.h"
@@ -34,8 +35,13 @@ struct TimeSamples {
   size_t configurations = 0;
   size_t left_out = 0;  // Rows of other operators, and what no features express.
 };
-// kUnsupported for an operator that has no features. The origin is left to the caller.
+// With what `launches`, if it is given, knows of candidates that are one kernel each, whose time is
+// then the kernel's. What only a device tells of a candidate is learnt beside the same sample
+// without it, since it is asked about where no device is at hand, too. If no launch is known, the
+// features are of shapes alone. kUnsupported for an operator that has none. The origin is left to
+// the caller.
 Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
-                              const std::string& operator_name);
+                              const std::string& operator_name,
+                              const LaunchSource* launches = nullptr);
 
 }  // namespace attune

@@ -36,7 +36,8 @@ Result<Refit> FitAnew(Refit refit, const TimeSamples& data, const ModelOrigin& o
 }  // namespace
 
 Result<std::vector<Refit>> RefitGrown(RecordStore& store, const std::string& database,
-                                      const Target& target, const ModelOrigin& origin) {
+                                      const Target& target, const ModelOrigin& origin,
+                                      const LaunchSource* launches) {
   std::vector<Refit> refits;
   std::optional<std::vector<TimedCandidate>> timed;
   for (const std::string_view name : kModelledOperators) {
@@ -46,7 +47,8 @@ Result<std::vector<Refit>> RefitGrown(RecordStore& store, const std::string& dat
     if (!timed.has_value()) {
       ATTUNE_ASSIGN_OR_RETURN(timed, TimedInRecords(store, target, origin));
     }
-    ATTUNE_ASSIGN_OR_RETURN(const TimeSamples data, SamplesOf(*timed, refit.operator_name));
+    ATTUNE_ASSIGN_OR_RETURN(const TimeSamples data,
+                            SamplesOf(*timed, refit.operator_name, launches));
     refit.samples_before = SamplesOfOld(refit.path, origin, name);
     refit.samples = data.samples.size();
     const double due = kRefitGrowth * static_cast<double>(refit.samples_before);

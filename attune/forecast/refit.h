@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/forecast/launch_source.h"
 #include "attune/model/evaluation.h"
 #include "attune/model/model_file.h"
 #include "attune/problem/target.h"
@@ -30,12 +31,14 @@ struct Refit {
 };
 
 // Fits anew each model beside `database` that is of `origin` and whose times have grown: of records
-// on `target` in `store`. Each fit is cross-validated, and the file is replaced at once (rename). A
-// model that nobody has fitted there before (attune model fit) is none of its business. Takes
-// seconds and a core, so nothing may be timed meanwhile. Fails as the store does; a model that
-// cannot be fitted or written is a failure of it, and the old one stays.
+// on `target` in `store`, with the launches that `launches`, which may be null, knows. Each fit is
+// cross-validated, and the file is replaced at once (rename). A model that nobody has fitted there
+// before (attune model fit) is none of its business. Takes seconds and a core, so nothing may be
+// timed meanwhile. Fails as the store does; a model that cannot be fitted or written is a failure
+// of it, and the old one stays.
 Result<std::vector<Refit>> RefitGrown(RecordStore& store, const std::string& database,
-                                      const Target& target, const ModelOrigin& origin);
+                                      const Target& target, const ModelOrigin& origin,
+                                      const LaunchSource* launches);
 
 // "The model of gemm was fitted again, to 240 times instead of 180: mean error 12.0 % on ...".
 std::string Text(const Refit& refit);

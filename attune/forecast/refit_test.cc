@@ -45,7 +45,7 @@ class RefitTest : public ::testing::Test {
     }
   }
   std::vector<Refit> RefitNow() {
-    const auto refits = RefitGrown(store_, database_, kTarget, origin_);
+    const auto refits = RefitGrown(store_, database_, kTarget, origin_, nullptr);
     EXPECT_TRUE(refits.ok()) << refits.status().message();
     return refits.value_or(std::vector<Refit>());
   }

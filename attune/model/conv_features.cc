@@ -72,14 +72,14 @@ std::vector<double> OperationValues(const Conv& conv, const ConvWork& work,
 }
 
 std::vector<double> KernelValues(const Conv& conv, const ConvWork& work, const KernelLaunch& launch,
-                                 const DeviceShape& device) {
-  const double part = Waves(launch, device.multiprocessors);
+                                 int64_t multiprocessors) {
+  const double part = Waves(launch, multiprocessors);
   const double waves = std::ceil(part);
   const double sharing = static_cast<double>(launch.blocks_per_multiprocessor);
   // What a multiprocessor really has in the last wave, if that is the only one.
-  const double busy = std::min(
-      sharing, std::ceil(static_cast<double>(launch.blocks) /
-                         static_cast<double>(std::max<int64_t>(1, device.multiprocessors))));
+  const double busy =
+      std::min(sharing, std::ceil(static_cast<double>(launch.blocks) /
+                                  static_cast<double>(std::max<int64_t>(1, multiprocessors))));
   const double c = work.channels;
   const double q = work.reduction;
   const TileExtents tile = TileOf(launch.signature);
@@ -138,12 +138,12 @@ FeatureSet ConvFeatures() {
   return features;
 }
 
-FeatureRow ConvRow(const Conv& conv, const std::string& algorithm, const LaunchProfile& profile,
-                   const DeviceShape& device) {
+FeatureRow ConvRow(const Conv& conv, const std::string& algorithm, const LaunchProfile& profile) {
   const ConvWork work = WorkOf(conv);
   FeatureRow row{algorithm, OperationValues(conv, work, profile), {}};
   for (const KernelLaunch& launch : profile.kernels) {
-    row.kernels.push_back({launch.signature, KernelValues(conv, work, launch, device)});
+    row.kernels.push_back(
+        {launch.signature, KernelValues(conv, work, launch, profile.multiprocessors)});
   }
   return row;
 }

@@ -1,5 +1,4 @@
-// Features of convolutions: pure functions of the problem, of what is known of its launches and of
-// the device.
+// Features of convolutions: pure functions of the problem and of what is known of its launches.
 #pragma once
 
 #include <string>
@@ -10,18 +9,12 @@
 
 namespace attune {
 
-// What features take from a device; docs/formats/model.md.
-struct DeviceShape {
-  int64_t multiprocessors = 1;
-};
-
 // Of the operation: extents, the compulsory bytes of its operands, those of an im2col, flops and
 // their ratio. Of a kernel: 1, waves, blocks that share a multiprocessor, each of these times the
 // channels and the length of the reduction q, and the bytes: what times are linear in. Then what
 // trees divide by: the last wave, registers, shared memory, tile and flops padded to it.
 FeatureSet ConvFeatures();
 
-FeatureRow ConvRow(const Conv& conv, const std::string& algorithm, const LaunchProfile& profile,
-                   const DeviceShape& device);
+FeatureRow ConvRow(const Conv& conv, const std::string& algorithm, const LaunchProfile& profile);
 
 }  // namespace attune

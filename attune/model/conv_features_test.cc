@@ -30,7 +30,7 @@ Conv SampleConv() {
 TEST(ConvFeatures, CountsAreThoseOfTheProblem) {
   const FeatureSet names = ConvFeatures();
 
-  const FeatureRow row = ConvRow(SampleConv(), "1", {}, {132});
+  const FeatureRow row = ConvRow(SampleConv(), "1", {});
 
   ASSERT_EQ(row.values.size(), names.operation.size());
   EXPECT_EQ(Value(names.operation, row.values, "flops"), 2.0 * 2 * 64 * 32 * 16 * 9);
@@ -44,9 +44,10 @@ TEST(ConvFeatures, CountsAreThoseOfTheProblem) {
 TEST(ConvFeatures, WavesAreBlocksOverWhatIsResident) {
   const FeatureSet names = ConvFeatures();
   LaunchProfile profile;
+  profile.multiprocessors = 100;
   profile.kernels.push_back({"sm80_tilesize128x64x8_x", 300, 256, 100, 4096, 2});
 
-  const FeatureRow row = ConvRow(SampleConv(), "1", profile, {100});
+  const FeatureRow row = ConvRow(SampleConv(), "1", profile);
 
   ASSERT_EQ(row.kernels.size(), 1u);
   const std::vector<double>& values = row.kernels[0].values;
@@ -84,7 +85,7 @@ TEST(ConvRow, ATransposedConvolutionHasTheFlopsOfTheProblem) {
   conv.filter = {1, 3, 3};
   conv.stride = {1, 2, 2};
 
-  const FeatureRow row = ConvRow(conv, "a", {}, {});
+  const FeatureRow row = ConvRow(conv, "a", {});
 
   EXPECT_EQ(row.values[1], Flops(Problem(conv)));
 }

@@ -24,6 +24,10 @@ struct LaunchProfile {
   std::vector<KernelLaunch> kernels;
   // How many there are, where that is all that is known; else 0.
   int64_t launches = 0;
+  // Of the device; 0 if it is not known.
+  int64_t multiprocessors = 0;
+  // A dry run told it, so that whoever asks where no device is at hand does not know it.
+  bool needs_device = false;
 
   friend bool operator==(const LaunchProfile&, const LaunchProfile&) = default;
 };

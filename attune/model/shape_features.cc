@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/text.h"
+#include "attune/model/launch_features.h"
 
 namespace attune {
 namespace {
@@ -147,7 +148,7 @@ Result<FeatureSet> ShapeFeatures(std::string_view operator_name) {
 
 Result<std::string_view> OperatorOfFeatures(std::string_view name) {
   for (const std::string_view operator_name : kModelledOperators) {
-    ATTUNE_ASSIGN_OR_RETURN(const FeatureSet features, ShapeFeatures(operator_name));
+    ATTUNE_ASSIGN_OR_RETURN(const FeatureSet features, FeaturesCalled(name, operator_name));
     if (features.name == name) return operator_name;
   }
   return Unsupported(

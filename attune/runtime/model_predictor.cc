@@ -13,8 +13,9 @@ constexpr double kNsInMs = 1e6;
 
 }  // namespace
 
-ModelPredictor::ModelPredictor(const ModelLocation& location, ModelOrigin origin)
-    : origin_(std::move(origin)) {
+ModelPredictor::ModelPredictor(const ModelLocation& location, ModelOrigin origin,
+                               std::shared_ptr<const LaunchSource> launches)
+    : origin_(std::move(origin)), launches_(std::move(launches)) {
   for (ModelFile& place : ModelFilesAt(location, origin_)) {
     files_.push_back({std::move(place), {}, nullptr, ""});
   }
@@ -32,6 +33,7 @@ bool ModelPredictor::Update() {
     const bool is_news = is_known ? changed != file.changed : !error || file.place.is_named;
     if (!is_news) continue;
     auto read = OpenModel(file.place, origin_);
+    if (read.ok()) read->AskForLaunches(launches_);
     const std::lock_guard<std::mutex> lock(mutex_);
     file.changed = changed;
     has_changed = has_changed || read.ok() || file.model != nullptr;

@@ -18,8 +18,9 @@ namespace attune {
 // Thread-safe. Callers ask what was read last; nobody waits for a file but who makes this.
 class ModelPredictor final : public TimePredictor {
  public:
-  // Reads what is there, as Update() does.
-  ModelPredictor(const ModelLocation& location, ModelOrigin origin);
+  // Reads what is there, as Update() does. Models ask `launches`, which may be null.
+  ModelPredictor(const ModelLocation& location, ModelOrigin origin,
+                 std::shared_ptr<const LaunchSource> launches = nullptr);
 
   std::vector<PredictedCandidate> Predict(const Problem& problem, const Wanted& wanted,
                                           size_t limit) const override;
@@ -41,6 +42,7 @@ class ModelPredictor final : public TimePredictor {
   std::shared_ptr<const CandidateModel> ModelFor(const Problem& problem) const;
 
   const ModelOrigin origin_;
+  const std::shared_ptr<const LaunchSource> launches_;
   std::mutex update_mutex_;   // One update at a time.
   mutable std::mutex mutex_;  // Guards files_, but for what only updates change.
   std::vector<File> files_;

@@ -16,6 +16,7 @@
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/dispatch/counters.h"
 #include "attune/forecast/model_origin.h"
+#include "attune/forecast/offline_launches.h"
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/fork_watch.h"
 #include "attune/runtime/host_fallback.h"
@@ -143,9 +144,10 @@ Status Runtime::MakeServer() {
   parts.environment = place_.environment;
   parts.kernels = kernels_.get();
   if (!options_.known_only) {
-    predictor_ =
-        std::make_unique<ModelPredictor>(ModelLocation{options_.database, options_.time_models},
-                                         OriginOf(place_.target, place_.environment));
+    predictor_ = std::make_unique<ModelPredictor>(
+        ModelLocation{options_.database, options_.time_models},
+        OriginOf(place_.target, place_.environment),
+        std::make_shared<const OfflineLaunches>(*parts.solvers, place_.target, *kernels_));
     parts.predictor = predictor_.get();
   }
   const bool is_host = place_.target.backend == "host";

@@ -91,4 +91,11 @@ Result<std::optional<int>> KernelSolver::BlocksThatFit(const BuiltCandidate& bui
   return BlocksOfLaunches(built.artifact, plan, target.arch);
 }
 
+Result<std::vector<ObservedLaunch>> KernelSolver::PlanLaunches(const BuiltCandidate& built,
+                                                               const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelPlan plan,
+                          kernel::MakePlan(file_, built.problem, built.config));
+  return LaunchesOf(built.artifact, plan, target.arch);
+}
+
 }  // namespace attune::cuda

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "attune/kernel/kernel_file.h"
 #include "attune/solver/fit_checker.h"
+#include "attune/solver/launch_planner.h"
 #include "attune/solver/solver.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
@@ -13,7 +15,7 @@
 namespace attune::cuda {
 
 // Thread-safe: immutable but for the compiler, which is.
-class KernelSolver final : public Solver, public FitChecker {
+class KernelSolver final : public Solver, public FitChecker, public LaunchPlanner {
  public:
   // Borrows `nvrtc`. REQUIRES: `file` was read for CUDA.
   KernelSolver(const Lazy<Nvrtc>& nvrtc, kernel::KernelFile file);
@@ -30,6 +32,8 @@ class KernelSolver final : public Solver, public FitChecker {
                                            const Config& config, Device& device) const override;
   Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
                                            const Target& target) const override;
+  Result<std::vector<ObservedLaunch>> PlanLaunches(const BuiltCandidate& built,
+                                                   const Target& target) const override;
 
  private:
   const Lazy<Nvrtc>& nvrtc_;

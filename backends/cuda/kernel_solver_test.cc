@@ -56,6 +56,40 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
   }
 }
 
+TEST_F(KernelBuildingTest, APlanTellsLaunchesAndMachineCodeTheirRegistersAndRoom) {
+  const Target target = *TargetOf("sm_90");
+  for (const auto& solver : solvers_) {
+    const Problem problem = ProblemsOf(*solver, target).front();
+    const Config config = *solver->DefaultConfig(problem, target);
+    const auto built = solver->Build(*solver->Recipe(problem, config, target));
+    ASSERT_TRUE(built.ok()) << built.status().ToString();
+
+    const Artifact nothing;
+    const auto planned = solver->PlanLaunches({nothing, problem, config}, target);
+    const auto known = solver->PlanLaunches({*built, problem, config}, target);
+
+    ASSERT_TRUE(planned.ok() && known.ok()) << solver->id().name;
+    ASSERT_FALSE(planned->empty()) << solver->id().name;
+    ASSERT_EQ(planned->size(), known->size());
+    int64_t least = (*known)[0].blocks_per_multiprocessor;
+    for (size_t i = 0; i < known->size(); ++i) {
+      const ObservedLaunch& plan = (*planned)[i];
+      const ObservedLaunch& code = (*known)[i];
+      EXPECT_GE(plan.blocks, 1);
+      EXPECT_GE(plan.threads, 32);
+      EXPECT_EQ(plan.registers, 0);
+      EXPECT_EQ(plan.blocks_per_multiprocessor, 0);
+      EXPECT_EQ(code.blocks, plan.blocks);
+      EXPECT_EQ(code.threads, plan.threads);
+      EXPECT_GE(code.registers, 1);
+      EXPECT_LE(code.registers, kMostRegisters);
+      EXPECT_GE(code.shared_bytes, plan.shared_bytes);
+      least = std::min(least, code.blocks_per_multiprocessor);
+    }
+    EXPECT_EQ(solver->BlocksThatFit({*built, problem, config}, target), std::optional<int>(least));
+  }
+}
+
 TEST_F(KernelBuildingTest, DefaultsAndSampledConfigsOfEveryFileBuildForNamedArchitectures) {
   Random random(5);
   for (const auto& solver : solvers_) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/kernel/plan_launches.h"
 #include "backends/cuda/instances.h"
 
 namespace attune::cuda {
@@ -138,6 +139,24 @@ Result<std::optional<int>> BlocksOfLaunches(const Artifact& cubin, const kernel:
     if (is_known) least = std::min(least.value_or(*blocks), *blocks);
   }
   return is_known ? least : std::nullopt;
+}
+
+std::vector<ObservedLaunch> LaunchesOf(const Artifact& cubin, const kernel::KernelPlan& plan,
+                                       std::string_view arch) {
+  std::vector<ObservedLaunch> launches = kernel::LaunchesOf(plan);
+  const Multiprocessor* const multiprocessor = Find(arch);
+  if (multiprocessor == nullptr) return launches;
+  for (ObservedLaunch& launch : launches) {
+    const std::optional<CubinKernel> found =
+        FindKernel(cubin.bytes, SymbolOf(cubin.bytes, launch.name));
+    if (!found.has_value()) continue;
+    const Result<Occupancy> room =
+        OccupancyOf(*found, {static_cast<int>(launch.threads), launch.shared_bytes}, arch);
+    if (room.ok()) launch.blocks_per_multiprocessor = room->blocks;
+    launch.registers = found->registers;
+    launch.shared_bytes += static_cast<int64_t>(FixedSharedBytes(*found, *multiprocessor));
+  }
+  return launches;
 }
 
 }  // namespace attune::cuda

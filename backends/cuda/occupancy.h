@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attune/base/status.h"
+#include "attune/device/launch_observer.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/solver/solver.h"
 #include "backends/cuda/cubin.h"
@@ -34,5 +36,11 @@ Result<Occupancy> OccupancyOf(const CubinKernel& kernel, const BlockShape& block
 // block of one.
 Result<std::optional<int>> BlocksOfLaunches(const Artifact& cubin, const kernel::KernelPlan& plan,
                                             std::string_view arch);
+
+// What the plan launches, with what the machine code in `cubin` says of each: registers, shared
+// memory of fixed size, and how many blocks a multiprocessor of `arch` has room for; 0 where it
+// says nothing.
+std::vector<ObservedLaunch> LaunchesOf(const Artifact& cubin, const kernel::KernelPlan& plan,
+                                       std::string_view arch);
 
 }  // namespace attune::cuda

@@ -109,16 +109,17 @@ void AddSample(const Conv& conv, const RecordedOperation& operation,
   LaunchProfile real;
   LaunchProfile captured;
   real.launches = captured.launches = operation.launches;
+  real.multiprocessors = captured.multiprocessors = kMultiprocessors;
   Sample sample;
   for (const RecordedKernel& kernel : kernels) {
     real.kernels.push_back(kernel.launch);
     if (!kernel.captured.signature.empty()) captured.kernels.push_back(kernel.captured);
     sample.kernel_times_ms.push_back(kernel.time_ms);
   }
-  sample.row = ConvRow(conv, operation.algorithm, real, {kMultiprocessors});
+  sample.row = ConvRow(conv, operation.algorithm, real);
   sample.time_ms = operation.time_ms;
   problem.samples.push_back(std::move(sample));
-  problem.asked.push_back(ConvRow(conv, operation.algorithm, captured, {kMultiprocessors}));
+  problem.asked.push_back(ConvRow(conv, operation.algorithm, captured));
 }
 
 }  // namespace
@@ -131,8 +132,9 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
                           ReadFileUnpacked(data / "h200" / fmt::format("time_{}.csv.gz", name)));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
-                          ColumnsOf(table, {"algo", "ms_event", "ms_kernels", "heur", "nk"}));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::vector<size_t> columns,
+      ColumnsOf(table, {"algo", "ms_event", "ms_kernels", "heur", "nk"}));
   Recording recording{ConvFeatures(), {}};
   std::map<std::string, size_t> positions;
   for (const CsvRow& row : table.rows) {

@@ -72,6 +72,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
     }
     const std::string& names = row.fields[columns[8]];
     LaunchProfile profile;
+    profile.multiprocessors = multiprocessors;
     profile.launches = std::count(names.begin(), names.end(), ';');
     // The list of all kernels says more than the name of the longest: which of them are around it.
     profile.kernels.push_back({row.fields[columns[1]] + " in " + names,
@@ -80,7 +81,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
     RecordedProblem problem;
     Sample sample;
     ATTUNE_ASSIGN_OR_RETURN(sample.time_ms, NumberIn(row, columns[0], 1e-6));
-    sample.row = ConvRow(conv, "conv", profile, {multiprocessors});
+    sample.row = ConvRow(conv, "conv", profile);
     sample.kernel_times_ms = {sample.time_ms};
     // The same convolution twice is one configuration.
     std::string key;

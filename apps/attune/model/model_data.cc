@@ -1,5 +1,6 @@
 // Where the samples of `attune model` are from: records, find-dbs of MIOpen, tables.
 
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,18 +13,19 @@
 #include "attune/miopen/time_samples.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
+#include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
+#include "attune/runtime/launches_at.h"
 #include "storage/miopen/database.h"
 
 namespace attune::model {
 namespace {
 
-Result<std::vector<TimedCandidate>> TimedHere(Application& application, const Sources& sources,
-                                              ModelOrigin& origin) {
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
-  ATTUNE_ASSIGN_OR_RETURN(const RecordPlace at, FindRecordPlace(application, sources.device));
-  origin = OriginOf(at.place.target, at.place.environment);
-  return TimedInRecords(*store, at.place.target, origin);
+Result<std::shared_ptr<const LaunchSource>> LaunchesFor(const RecordPlace& at, bool dry_run) {
+  if (!dry_run) return LaunchesAt(at.place);
+  if (at.has_device()) return DryRunsAt(at.place);
+  return FailedPrecondition(
+      "--dry-run asks the device what candidates launch, and it is not here: leave it out.");
 }
 
 Result<TimedCandidate> TimedIn(const CsvRow& row, const std::vector<size_t>& columns,
@@ -85,9 +87,10 @@ Result<std::string> OnlyOperator(const std::vector<TimedCandidate>& timed,
                   fmt::join(operators, ", ")));
 }
 
-Result<TimeSamples> DataOf(const std::vector<TimedCandidate>& timed, const Sources& sources) {
+Result<TimeSamples> DataOf(const std::vector<TimedCandidate>& timed, const Sources& sources,
+                           const LaunchSource* launches) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string name, OnlyOperator(timed, sources.operator_name));
-  return SamplesOf(timed, name);
+  return SamplesOf(timed, name, launches);
 }
 
 Result<TimeSamples> FromFindDbs(const Sources& sources) {
@@ -123,15 +126,18 @@ Result<TimeSamples> FromTables(const Sources& sources) {
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<TimedCandidate> more, FromTable(file));
     timed.insert(timed.end(), more.begin(), more.end());
   }
-  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, DataOf(timed, sources));
+  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, DataOf(timed, sources, nullptr));
   data.origin = {"unnamed", "unnamed"};
   return data;
 }
 
 Result<TimeSamples> FromRecords(Application& application, const Sources& sources) {
-  ModelOrigin origin;
-  ATTUNE_ASSIGN_OR_RETURN(const auto timed, TimedHere(application, sources, origin));
-  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, DataOf(timed, sources));
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
+  ATTUNE_ASSIGN_OR_RETURN(const RecordPlace at, FindRecordPlace(application, sources.device));
+  const ModelOrigin origin = OriginOf(at.place.target, at.place.environment);
+  ATTUNE_ASSIGN_OR_RETURN(const auto timed, TimedInRecords(*store, at.place.target, origin));
+  ATTUNE_ASSIGN_OR_RETURN(const auto launches, LaunchesFor(at, sources.dry_run));
+  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, DataOf(timed, sources, launches.get()));
   data.origin = origin;
   return data;
 }
@@ -155,6 +161,12 @@ void AddSourceOptions(CLI::App& verb, Sources& sources) {
   verb.add_option("--device", sources.device, "Of which device's records; see 'attune devices'")
       ->excludes(miopen)
       ->excludes(csv);
+  verb.add_flag(
+          "--dry-run", sources.dry_run,
+          "Ask the device what each candidate of the records launches: its calls are captured, "
+          "and nothing runs")
+      ->excludes(miopen)
+      ->excludes(csv);
   verb.add_option("--operator", sources.operator_name, "Where there are times of several")
       ->check(CLI::IsMember({"conv", "gemm"}))
       ->excludes(miopen);
@@ -175,8 +187,8 @@ Result<TimeSamples> ReadData(Application& application, const Sources& sources) {
 }
 
 Result<FeatureSet> FeaturesNamed(const std::string& name) {
-  for (const std::string_view operator_name : {"conv", "gemm"}) {
-    ATTUNE_ASSIGN_OR_RETURN(FeatureSet features, ShapeFeatures(operator_name));
+  for (const std::string_view operator_name : kModelledOperators) {
+    ATTUNE_ASSIGN_OR_RETURN(FeatureSet features, FeaturesCalled(name, operator_name));
     if (features.name == name) return features;
   }
   if (FeatureSet features = ConvFeatures(); features.name == name) return features;

@@ -9,6 +9,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/refit.h"
+#include "attune/runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -25,7 +26,7 @@ Result<std::vector<Refit>> RefitInTurn(Application& application, Workshop& works
   }));
   const Place& place = workshop.place();
   return RefitGrown(application.all_records(), database, place.target,
-                    OriginOf(place.target, place.environment));
+                    OriginOf(place.target, place.environment), LaunchesAt(place).get());
 }
 
 }  // namespace

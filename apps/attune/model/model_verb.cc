@@ -13,6 +13,7 @@
 #include "attune/base/text.h"
 #include "attune/forecast/fitting.h"
 #include "attune/forecast/model_origin.h"
+#include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
 #include "storage/sql/sql_store.h"
 
@@ -43,6 +44,10 @@ Result<std::string> UsualPlace(Application& application, const TimeSamples& data
                                const Sources& sources) {
   if (!sources.find_dbs.empty() || !sources.tables.empty()) {
     return InvalidArgument("A model of --miopen or --csv goes to the file that --output names.");
+  }
+  // It would be fitted again without the device.
+  if (sources.dry_run) {
+    return InvalidArgument("A model of --dry-run goes to the file that --output names.");
   }
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   if (IsOnServer(database)) {
@@ -101,8 +106,19 @@ Result<int> RunFit(Application& application, FitOptions options) {
 Result<int> RunEvaluate(Application& application, const EvaluateOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.model));
   ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, ReadData(application, options.sources));
-  const auto model = ReadModel(text, data.origin, data.features);
-  if (!model.ok()) return model.error().WithContext(fmt::format("'{}'", options.model));
+  const auto named = [&](const Status& status) {
+    return status.WithContext(fmt::format("'{}'", options.model));
+  };
+  const auto header = ReadModelHeader(text);
+  if (!header.ok()) return named(header.error());
+  ATTUNE_ASSIGN_OR_RETURN(const std::string_view name, OperatorOfFeatures(data.features.name));
+  ATTUNE_ASSIGN_OR_RETURN(const FeatureSet features, FeaturesCalled(header->features, name));
+  // A model of shapes alone knows no kernels.
+  if (features.kernel.empty()) {
+    for (Sample& sample : data.samples) sample.row.kernels.clear();
+  }
+  const auto model = ReadModel(text, data.origin, features);
+  if (!model.ok()) return named(model.error());
   const ModelScore score = ScoreOf(*model, data.samples);
   application.out().Print(options.json ? Dump(ScoreJson(score)) : ScoreText(score));
   return kExitDone;

@@ -28,6 +28,7 @@ struct Sources {
   std::string operator_name;          // Empty: the only one that there is.
   std::string origin_device;          // What the model is of; empty: what the source says.
   std::string origin_library;         // The same.
+  bool dry_run = false;               // Ask the device of records what candidates launch.
 };
 void AddSourceOptions(CLI::App& verb, Sources& sources);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/forecast/model_origin.h"
+#include "attune/runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -61,7 +62,7 @@ Result<CandidateModels> ReadModels(Application& application, const PruningOption
                                    const Place& place, const std::vector<TaggedProblem>& problems) {
   if (TermsOf(options).none()) return CandidateModels();
   ATTUNE_ASSIGN_OR_RETURN(const ModelLocation location, LocationOf(application, options));
-  CandidateModels models(location, OriginOf(place.target, place.environment));
+  CandidateModels models(location, OriginOf(place.target, place.environment), LaunchesAt(place));
   if (!models.refusals().empty()) return models.refusals().front();
   const bool has_one = std::ranges::any_of(
       problems, [&](const TaggedProblem& tagged) { return models.For(tagged.problem) != nullptr; });

@@ -1,0 +1,49 @@
+// Launches that a device tells by a dry run: the candidate is loaded, and its call captured.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/compile/builder.h"
+#include "attune/device/device.h"
+#include "attune/device/launch_observer.h"
+#include "attune/forecast/launch_source.h"
+#include "attune/solver/solver.h"
+
+namespace attune {
+
+// Of libraries' calls, whose kernels nobody else knows: solvers that plan their launches tell them
+// by themselves. A candidate that cannot be loaded or captured is not known. Costs the load of each
+// and some 100 us; nothing runs. Used by the thread that owns the device.
+class DryRunLaunches final : public LaunchSource {
+ public:
+  // kUnsupported where the device does not tell what a call launches. Borrows all of them.
+  static Result<std::unique_ptr<DryRunLaunches>> Create(const SolverList& solvers, Device& device,
+                                                        KernelCache& cache);
+
+  std::optional<LaunchProfile> Find(const Problem& problem,
+                                    const Candidate& candidate) const override;
+
+ private:
+  DryRunLaunches(const SolverList& solvers, Device& device, LaunchObserver& observer,
+                 KernelCache& cache)
+      : solvers_(solvers), device_(device), observer_(observer), builder_(cache) {}
+
+  Result<std::vector<ObservedLaunch>> DryRun(const Solver& solver, const Problem& problem,
+                                             const Config& config) const;
+  // At least `size_bytes` of device memory for the operand at `position`; what is in it does not
+  // matter.
+  Result<BufferView> MemoryFor(size_t position, size_t size_bytes) const;
+
+  const SolverList& solvers_;
+  Device& device_;
+  LaunchObserver& observer_;  // The device.
+  mutable Builder builder_;
+  mutable std::map<size_t, std::unique_ptr<Buffer>> memory_;
+};
+
+}  // namespace attune

@@ -1,0 +1,27 @@
+// What is known of launches where no device is at hand: of our own kernels, and by tiles.
+#pragma once
+
+#include "attune/forecast/launch_source.h"
+#include "attune/forecast/planned_launches.h"
+#include "attune/forecast/tiled_launches.h"
+
+namespace attune {
+
+// Thread-safe.
+class OfflineLaunches final : public LaunchSource {
+ public:
+  // Borrows solvers and cache.
+  OfflineLaunches(const SolverList& solvers, const Target& target, KernelCache& cache)
+      : planned_(solvers, target, cache), tiled_(target) {}
+
+  std::optional<LaunchProfile> Find(const Problem& problem,
+                                    const Candidate& candidate) const override {
+    return LaunchSources({&planned_, &tiled_}).Find(problem, candidate);
+  }
+
+ private:
+  const PlannedLaunches planned_;
+  const TiledLaunches tiled_;
+};
+
+}  // namespace attune
