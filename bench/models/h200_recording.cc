@@ -134,8 +134,8 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
   ATTUNE_ASSIGN_OR_RETURN(
       const std::vector<size_t> columns,
-      ColumnsOf(table, {"algo", "ms_event", "ms_kernels", "heur", "nk"}));
-  Recording recording{ConvFeatures(), {}};
+      ColumnsOf(table, {"algo", "ms_event", "ms_kernels", "heur", "nk", "cap_us"}));
+  Recording recording{ConvFeatures(), {}, {}};
   std::map<std::string, size_t> positions;
   for (const CsvRow& row : table.rows) {
     ATTUNE_ASSIGN_OR_RETURN(const double event_ms, NumberIn(row, columns[1]));
@@ -144,6 +144,9 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
     RecordedOperation operation{row.fields[columns[0]], 0, 0};
     ATTUNE_ASSIGN_OR_RETURN(operation.time_ms, NumberIn(row, columns[2], 1e-6));
     ATTUNE_ASSIGN_OR_RETURN(operation.launches, WholeIn(row, columns[4], 0, kMostWhole));
+    if (const auto dry_run_us = NumberIn(row, columns[5]); dry_run_us.ok() && *dry_run_us > 0) {
+      recording.dry_runs_us.push_back(*dry_run_us);
+    }
     const auto [at, is_new] = positions.emplace(KeyOf(row, 8), recording.problems.size());
     if (is_new) recording.problems.emplace_back();
     RecordedProblem& problem = recording.problems[at->second];

@@ -62,7 +62,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
                           ColumnsOf(table, {"Latency", "Kernel Name", "Grid x", "Grid y", "Grid z",
                                             "Block x", "Block y", "Block z", "Kernels"}));
-  Recording recording{ConvFeatures(), {}};
+  Recording recording{ConvFeatures(), {}, {}};
   std::map<std::string, uint64_t> configurations;
   for (const CsvRow& row : table.rows) {
     ATTUNE_ASSIGN_OR_RETURN(const Conv conv, NeuSightConv(row, extents));
@@ -100,7 +100,7 @@ Result<Recording> ReadCpuSgemm(const std::filesystem::path& data) {
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
                           ColumnsOf(table, {"m", "n", "k", "ms"}));
-  Recording recording{GemmFeatures(), {}};
+  Recording recording{GemmFeatures(), {}, {}};
   std::map<std::string, size_t> positions;
   std::vector<std::vector<double>> times;
   for (const CsvRow& row : table.rows) {

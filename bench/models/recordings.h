@@ -25,6 +25,7 @@ struct RecordedProblem {
 struct Recording {
   FeatureSet features;
   std::vector<RecordedProblem> problems;
+  std::vector<double> dry_runs_us;  // What each took; empty where that was not recorded.
 };
 
 // No extent of a layer or a grid that is recorded is larger: products of three of them fit 64 bits.
