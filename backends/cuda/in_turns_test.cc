@@ -14,7 +14,7 @@ using List = Result<std::vector<Config>>;
 
 const std::vector<std::string> kWays = {"padded", "last"};
 
-Config Engine(int64_t engine, const std::string& way) {
+Config EngineOf(int64_t engine, const std::string& way) {
   return {{"engine", engine}, {"layout", way}};
 }
 
@@ -25,7 +25,7 @@ TEST(InTurnsTest, TheFirstOfEveryWayComesFirst) {
   });
 
   ASSERT_TRUE(listed.ok());
-  EXPECT_THAT(*listed, ElementsAre(Engine(1, "padded"), Engine(5, "last"), Engine(2, "padded")));
+  EXPECT_THAT(*listed, ElementsAre(EngineOf(1, "padded"), EngineOf(5, "last"), EngineOf(2, "padded")));
 }
 
 TEST(InTurnsTest, AWayThatTheLibraryDoesNotTakeIsLeftOut) {
@@ -36,8 +36,8 @@ TEST(InTurnsTest, AWayThatTheLibraryDoesNotTakeIsLeftOut) {
     });
   };
 
-  EXPECT_THAT(*list("padded"), ElementsAre(Engine(1, "last")));
-  EXPECT_THAT(*list("last"), ElementsAre(Engine(1, "padded")));
+  EXPECT_THAT(*list("padded"), ElementsAre(EngineOf(1, "last")));
+  EXPECT_THAT(*list("last"), ElementsAre(EngineOf(1, "padded")));
   EXPECT_EQ(list("all").status(), Unsupported("not last"));
 }
 
