@@ -86,6 +86,14 @@ std::vector<double> KernelValues(const Conv& conv, const ConvWork& work, const K
   const auto blocks = static_cast<double>(launch.blocks);
   const auto area = static_cast<double>(tile.m * tile.n);
   const double padded = 2 * blocks * area * q;
+  // Grids of persistent kernels, and of those that divide the reduction, do not say it.
+  const double tiles =
+      area == 0
+          ? 0
+          : std::ceil(work.outputs / static_cast<double>(tile.m)) *
+                std::ceil(static_cast<double>(conv.out_channels) / static_cast<double>(tile.n));
+  const double tile_waves =
+      std::ceil(tiles / static_cast<double>(std::max<int64_t>(1, multiprocessors)));
   return {1,
           waves,
           waves * c,
@@ -102,6 +110,7 @@ std::vector<double> KernelValues(const Conv& conv, const ConvWork& work, const K
           work.im2col_bytes,
           waves * sharing * area * q,
           busy * area * q,
+          tile_waves * area * q,
           blocks,
           part / std::max(waves, 1.0),
           sharing,
@@ -121,20 +130,20 @@ std::vector<double> KernelValues(const Conv& conv, const ConvWork& work, const K
 
 FeatureSet ConvFeatures() {
   FeatureSet features;
-  features.name = "conv_1";
+  features.name = "conv_2";
   features.operation = {"one",          "flops",        "bytes",         "in_bytes", "weight_bytes",
                         "out_bytes",    "im2col_bytes", "launches",      "batch",    "in_channels",
                         "out_channels", "height",       "width",         "filter_h", "filter_w",
                         "stride",       "pad",          "out_positions", "outputs",  "reduction",
                         "intensity"};
   features.linear_operation = 8;
-  features.kernel = {"one",          "waves",        "waves_c",   "waves_q",      "part",
-                     "part_c",       "part_q",       "busy",      "busy_c",       "busy_q",
-                     "in_bytes",     "weight_bytes", "out_bytes", "im2col_bytes", "waves_tile_q",
-                     "busy_tile_q",  "blocks",       "last_wave", "sharing",      "threads",
-                     "registers",    "shared_bytes", "tile_m",    "tile_n",       "tile_k",
-                     "padded_flops", "padding",      "reduction", "out_channels"};
-  features.linear_kernel = 16;
+  features.kernel = {"one",         "waves",        "waves_c",      "waves_q",      "part",
+                     "part_c",      "part_q",       "busy",         "busy_c",       "busy_q",
+                     "in_bytes",    "weight_bytes", "out_bytes",    "im2col_bytes", "waves_tile_q",
+                     "busy_tile_q", "tile_waves_q", "blocks",       "last_wave",    "sharing",
+                     "threads",     "registers",    "shared_bytes", "tile_m",       "tile_n",
+                     "tile_k",      "padded_flops", "padding",      "reduction",    "out_channels"};
+  features.linear_kernel = 17;
   return features;
 }
 

@@ -57,6 +57,7 @@ TEST(ConvFeatures, WavesAreBlocksOverWhatIsResident) {
   EXPECT_EQ(Value(names.kernel, values, "last_wave"), 0.75);
   EXPECT_EQ(Value(names.kernel, values, "waves_q"), 2.0 * 16 * 9);
   EXPECT_EQ(Value(names.kernel, values, "tile_m"), 128);
+  EXPECT_EQ(Value(names.kernel, values, "tile_waves_q"), 128.0 * 64 * 16 * 9);  // One tile in all.
   EXPECT_EQ(Value(names.operation, row.values, "launches"), 1);
 }
 
