@@ -28,18 +28,21 @@ bool IsLeasable(const Job& job) { return job.state == JobState::kQueued && job.i
 // Those that say which searches are leased, first things first.
 Result<std::vector<JobRow>> ReadSeeds(Connection& connection, int64_t session_id,
                                       const JobStep& step, const LeaseTerms& terms) {
-  std::vector<Cell> keys = {IntegerCell(session_id), TextCell(::attune::Text(step))};
+  std::vector<Cell> keys;
   std::string where;
   if (terms.ids.empty()) {
-    keys.push_back(IntegerCell(std::max<int64_t>(terms.most, 1)));
+    keys = {IntegerCell(session_id), TextCell(::attune::Text(step)),
+            IntegerCell(std::max<int64_t>(terms.most, 1))};
     where = LeasableWhere(step) + " ORDER BY priority DESC, id LIMIT :p2";
   } else {
-    where = "session_id = :p0 AND step = :p1 AND id" + InList(terms.ids, keys) +
-            std::string(FindWhere(step)) + " ORDER BY priority DESC, id";
+    // By nothing else: PostgreSQL may look through all of the session for its number.
+    where = "id" + InList(terms.ids, keys) + std::string(FindWhere(step)) +
+            " ORDER BY priority DESC, id";
   }
   std::vector<JobRow> rows;
   ATTUNE_RETURN_IF_ERROR(ReadJobs(connection, where, keys, [&](JobRow row) {
-    if (IsLeasable(row.job)) rows.push_back(std::move(row));
+    const bool is_meant = row.session_id == session_id && row.job.step == step;
+    if (is_meant && IsLeasable(row.job)) rows.push_back(std::move(row));
     return Status::Ok();
   }));
   return rows;

@@ -134,6 +134,21 @@ TEST_P(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
   EXPECT_EQ((*jobs_->List(session_id_, {}))[2].priority, 5);
 }
 
+TEST_P(JobStoreTest, NumbersOfAnotherSessionOrStepLeaseNothing) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
+  Session june = sessions_->Find("may").value();
+  june.name = "june";
+  const int64_t other = sessions_->Create(june)->id;
+  LeaseTerms terms = Terms(1);
+  terms.ids = {jobs_->List(session_id_, {})->at(0).id};
+
+  EXPECT_THAT(*jobs_->Lease(other, terms), IsEmpty());
+  terms.steps = {kPerfCompile};
+  EXPECT_THAT(Lease(terms), IsEmpty());
+  terms.steps = {kPerfMeasure};
+  EXPECT_THAT(Lease(terms), SizeIs(1));
+}
+
 TEST_P(JobStoreTest, WhatIsRaisedIsLeasedFirst) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
   JobLoad urgent = PerfLoad();
