@@ -31,6 +31,14 @@ int64_t Divided(ColumnOp op, int64_t a, int64_t b) {
   }
 }
 
+// `x << y`, failed where bits are lost.
+int64_t ShiftedLeft(int64_t x, int64_t y, bool& failed) {
+  const int64_t bits = y & 63;
+  const int64_t shifted = x << bits;
+  failed |= y != bits || shifted >> bits != x;
+  return shifted;
+}
+
 double FloorModulo(double a, double b) {
   const double remainder = std::fmod(a, b);
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
@@ -236,7 +244,14 @@ class ColumnStep {
       case ColumnOp::kNot:
       case ColumnOp::kNegate:
       case ColumnOp::kAbs:
+      case ColumnOp::kBitNot:
         return Signed();
+      case ColumnOp::kShiftLeft:
+      case ColumnOp::kShiftRight:
+      case ColumnOp::kBitAnd:
+      case ColumnOp::kBitXor:
+      case ColumnOp::kBitOr:
+        return Bits();
       default:
         return BinaryIntegers([op = column_.op](int64_t x, int64_t y, bool& failed) {
           const bool bad = CannotDivide(x, y);
@@ -246,9 +261,28 @@ class ColumnStep {
     }
   }
 
+  void Bits() {
+    switch (column_.op) {
+      case ColumnOp::kShiftLeft:
+        return BinaryIntegers(ShiftedLeft);
+      case ColumnOp::kShiftRight:
+        return BinaryIntegers([](int64_t x, int64_t y, bool& failed) {
+          failed |= y != (y & 63);
+          return x >> (y & 63);
+        });
+      case ColumnOp::kBitAnd:
+        return BinaryIntegers([](int64_t x, int64_t y, bool&) { return x & y; });
+      case ColumnOp::kBitXor:
+        return BinaryIntegers([](int64_t x, int64_t y, bool&) { return x ^ y; });
+      default:
+        return BinaryIntegers([](int64_t x, int64_t y, bool&) { return x | y; });
+    }
+  }
+
   void Signed() {
     Unary<&Cell::integer, &Cell::integer>([op = column_.op](int64_t x, bool& failed) {
       if (op == ColumnOp::kNot) return int64_t{x == 0};
+      if (op == ColumnOp::kBitNot) return ~x;
       if (op == ColumnOp::kAbs && x >= 0) return x;
       failed |= x == kSmallest;
       return x == kSmallest ? x : -x;

@@ -32,6 +32,16 @@ ColumnOp ArithmeticOp(ExpressionOp op, ExpressionDialect dialect) {
       return ColumnOp::kMax;
     case ExpressionOp::kCeilDivide:
       return ColumnOp::kCeilDivide;
+    case ExpressionOp::kShiftLeft:
+      return ColumnOp::kShiftLeft;
+    case ExpressionOp::kShiftRight:
+      return ColumnOp::kShiftRight;
+    case ExpressionOp::kBitAnd:
+      return ColumnOp::kBitAnd;
+    case ExpressionOp::kBitXor:
+      return ColumnOp::kBitXor;
+    case ExpressionOp::kBitOr:
+      return ColumnOp::kBitOr;
     default:
       return ColumnOp::kGcd;
   }
@@ -47,6 +57,8 @@ class ColumnCompiler {
       : program_(program), tree_(tree), dialect_(dialect), meaning_(meaning) {}
 
   std::optional<ColumnId> Truth(NodeIndex index) {
+    const ExpressionNode& node = tree_.nodes[index];
+    if (node.op == ExpressionOp::kAnd || node.op == ExpressionOp::kOr) return Logical(node);
     const std::optional<ColumnId> value = Value(index);
     if (!value.has_value() || KindAt(*value) == CellKind::kText) return std::nullopt;
     const ColumnOp op = program_.columns_[*value].op;
@@ -71,7 +83,7 @@ class ColumnCompiler {
         return Named(node);
       case Op::kAnd:
       case Op::kOr:
-        return Logical(node);
+        return dialect_ == ExpressionDialect::kC ? Logical(node) : Deciding(node);
       case Op::kConditional:
         return Conditional(node);
       case Op::kNot: {
@@ -140,6 +152,20 @@ class ColumnCompiler {
                      {*left, *right});
   }
 
+  // The operand that decides, as in Python.
+  std::optional<ColumnId> Deciding(const ExpressionNode& node) {
+    const auto truth = Truth(node.children[0]);
+    const auto left = Value(node.children[0]);
+    const auto right = Value(node.children[1]);
+    if (!truth.has_value() || !left.has_value() || !right.has_value() ||
+        KindAt(*left) != KindAt(*right)) {
+      return std::nullopt;
+    }
+    const bool is_or = node.op == Op::kOr;
+    return Operation(ColumnOp::kSelect, KindAt(*left),
+                     {*truth, is_or ? *left : *right, is_or ? *right : *left});
+  }
+
   std::optional<ColumnId> Conditional(const ExpressionNode& node) {
     const auto condition = Truth(node.children[0]);
     const auto then = Value(node.children[1]);
@@ -165,6 +191,11 @@ class ColumnCompiler {
       if (KindAt(operands[0]) == CellKind::kText) return std::nullopt;
       return Operation(node.op == Op::kNegate ? ColumnOp::kNegate : ColumnOp::kAbs,
                        KindAt(operands[0]), operands);
+    }
+    if (node.op == Op::kBitNot || node.op == Op::kTruncate) {
+      if (KindAt(operands[0]) != CellKind::kInteger) return std::nullopt;
+      if (node.op == Op::kTruncate) return operands[0];
+      return Operation(ColumnOp::kBitNot, CellKind::kInteger, operands);
     }
     if (node.op >= Op::kLess && node.op <= Op::kNotEqual) {
       return Compare(node.op, operands[0], operands[1]);
@@ -223,13 +254,14 @@ class ColumnCompiler {
     if (KindAt(a) == CellKind::kText || KindAt(b) == CellKind::kText) return std::nullopt;
     const bool mixed = KindAt(a) != KindAt(b);
     // Which kind the result has would depend on the values.
-    if (mixed && (op == Op::kMin || op == Op::kMax)) return std::nullopt;
+    if (op == Op::kPower || (mixed && (op == Op::kMin || op == Op::kMax))) return std::nullopt;
     const bool true_division = op == Op::kDivide && dialect_ == ExpressionDialect::kPython;
     if (mixed || true_division) {
       a = ToReal(a);
       b = ToReal(b);
     }
-    const bool integers_only = op == Op::kCeilDivide || op == Op::kGcd;
+    const bool integers_only =
+        op == Op::kCeilDivide || op == Op::kGcd || (op >= Op::kShiftLeft && op <= Op::kBitOr);
     if (integers_only && KindAt(a) == CellKind::kReal) return std::nullopt;
     return Operation(ArithmeticOp(op, dialect_), KindAt(a), {a, b});
   }

@@ -18,7 +18,15 @@ namespace {
 // A value while it is computed: strings are borrowed from the tree or from the caller's values.
 using Operand = std::variant<int64_t, double, std::string_view>;
 
-enum class EvaluationError { kNone, kDivisionByZero, kOverflow, kKind, kUnknownName };
+enum class EvaluationError {
+  kNone,
+  kDivisionByZero,
+  kOverflow,
+  kShift,
+  kNotReal,
+  kKind,
+  kUnknownName
+};
 
 bool IsInteger(const Operand& operand) { return std::holds_alternative<int64_t>(operand); }
 bool IsString(const Operand& operand) { return std::holds_alternative<std::string_view>(operand); }
@@ -81,6 +89,9 @@ class Evaluator {
       case Op::kNegate:
       case Op::kAbs:
         return Signed(node);
+      case Op::kBitNot:
+      case Op::kTruncate:
+        return ToInteger(node);
       default:
         return Folded(node);
     }
@@ -94,18 +105,23 @@ class Evaluator {
     return std::string_view(std::get<std::string>(*value));
   }
 
-  bool Truth(NodeIndex index) {
-    const Operand value = Evaluate(index);
+  bool Truth(NodeIndex index) { return Truth(Evaluate(index), tree_.nodes[index]); }
+
+  bool Truth(const Operand& value, const ExpressionNode& node) {
     if (IsString(value)) {
-      Fail(EvaluationError::kKind, tree_.nodes[index]);
+      Fail(EvaluationError::kKind, node);
       return false;
     }
     return IsInteger(value) ? std::get<int64_t>(value) != 0 : std::get<double>(value) != 0;
   }
 
+  // In Python the operand that decides.
   Operand Logical(const ExpressionNode& node) {
-    const bool left = Truth(node.children[0]);
-    if (failed() || left == (node.op == Op::kOr)) return int64_t{left};
+    const bool python = dialect_ == ExpressionDialect::kPython;
+    const Operand left = Evaluate(node.children[0]);
+    const bool truth = Truth(left, tree_.nodes[node.children[0]]);
+    if (failed() || truth == (node.op == Op::kOr)) return python ? left : int64_t{truth};
+    if (python) return Evaluate(node.children[1]);
     return int64_t{Truth(node.children[1])};
   }
 
@@ -143,6 +159,18 @@ class Evaluator {
       return Fail(EvaluationError::kOverflow, node);
     }
     return -integer;
+  }
+
+  Operand ToInteger(const ExpressionNode& node) {
+    const Operand value = Evaluate(node.children[0]);
+    if (IsInteger(value)) {
+      const int64_t integer = std::get<int64_t>(value);
+      return node.op == Op::kBitNot ? ~integer : integer;
+    }
+    if (IsString(value) || node.op == Op::kBitNot) return Fail(EvaluationError::kKind, node);
+    const double whole = std::trunc(std::get<double>(value));
+    if (!(whole >= -0x1p63 && whole < 0x1p63)) return Fail(EvaluationError::kOverflow, node);
+    return static_cast<int64_t>(whole);
   }
 
   // Operators of two operands, and functions that fold their arguments from left to right.
@@ -205,9 +233,46 @@ class Evaluator {
         return result;
       case Op::kGcd:
         return Gcd(node, a, b);
+      case Op::kPower:
+        return Power(node, a, b);
+      case Op::kShiftLeft:
+      case Op::kShiftRight:
+        return Shift(node, a, b);
+      case Op::kBitAnd:
+        return a & b;
+      case Op::kBitXor:
+        return a ^ b;
+      case Op::kBitOr:
+        return a | b;
       default:
         return DivideIntegers(node, a, b);
     }
+  }
+
+  Operand Shift(const ExpressionNode& node, int64_t a, int64_t bits) {
+    if (bits < 0 || bits > 63) return Fail(EvaluationError::kShift, node);
+    if (node.op == Op::kShiftRight) return a >> bits;
+    const int64_t shifted = a << bits;
+    if (shifted >> bits != a) return Fail(EvaluationError::kOverflow, node);
+    return shifted;
+  }
+
+  // A negative exponent gives a real.
+  Operand Power(const ExpressionNode& node, int64_t base, int64_t exponent) {
+    if (exponent < 0) {
+      return CombineReals(node, static_cast<double>(base), static_cast<double>(exponent));
+    }
+    int64_t result = 1;
+    while (exponent > 0) {
+      if (exponent % 2 != 0 && __builtin_mul_overflow(result, base, &result)) {
+        return Fail(EvaluationError::kOverflow, node);
+      }
+      exponent /= 2;
+      if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) {
+        return Fail(EvaluationError::kOverflow, node);
+      }
+    }
+    return result;
   }
 
   Operand Gcd(const ExpressionNode& node, int64_t a, int64_t b) {
@@ -259,8 +324,14 @@ class Evaluator {
       case Op::kModulo:
         result = RealModulo(a, b);
         break;
+      case Op::kPower:
+        if (a == 0 && b < 0) return Fail(EvaluationError::kDivisionByZero, node);
+        if (a < 0 && b != std::trunc(b)) return Fail(EvaluationError::kNotReal, node);
+        result = std::pow(a, b);
+        break;
       default:
-        return Fail(EvaluationError::kKind, node);  // ceil_div and gcd are for integers.
+        // ceil_div, gcd, shifts and bits are for integers.
+        return Fail(EvaluationError::kKind, node);
     }
     if (!std::isfinite(result)) return Fail(EvaluationError::kOverflow, node);
     return result;
@@ -285,10 +356,13 @@ std::string ReasonOf(EvaluationError error, const ExpressionNode& node) {
       return "division by zero";
     case EvaluationError::kOverflow:
       return "the result does not fit";
+    case EvaluationError::kShift:
+      return "a shift is by 0 to 63 bits";
+    case EvaluationError::kNotReal:
+      return "a root of a negative number is no real number";
     case EvaluationError::kKind:
-      return "the operands are of the wrong kind (a string and a number, or a string where a "
-             "number "
-             "is needed)";
+      return "the operands are of the wrong kind (a string and a number, a string where a number "
+             "is needed, or a real where an integer is)";
     default:
       return fmt::format("'{}' is not known", node.text);
   }

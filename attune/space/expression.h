@@ -2,13 +2,24 @@
 // kernel files.
 //
 // Grammar: the common part of C and Python: integer, real and string literals; true, false; names;
-// ( ); unary - + !;
-// * / // %; + -; < <= > >= == !=; x in (a, b, ...) and x not in (a, b, ...); not; && and; || or; c
-// ? a : b and `a if c else b`; min, max, abs, ceil_div, gcd. From tightest to loosest in this
-// order, `!` tight as in C and `not` loose as in Python. `//` rounds down. In the C dialect `/` and
-// `%` on integers truncate; in the Python dialect `/` is true division, `%` has the sign of its
-// right side, and comparisons chain (a < b < c), which the C dialect refuses. Logical operators
-// give 0 or 1 and evaluate the right side only if it is needed.
+// ( ); unary - + ! ~; * / // %; + -; << >>; < <= > >= == !=; x in (a, b, ...) and x not in (a, b,
+// ...); not; && and; || or; c ? a : b and `a if c else b`; min, max, abs, int, ceil_div, gcd. From
+// tightest to loosest in this order, `!` tight as in C and `not` loose as in Python. `//` rounds
+// down, `int` towards zero.
+//
+// What differs is that of either language:
+//
+//                    C                                     Python
+//   & ^ |            looser than comparisons               between shifts and comparisons
+//   ** (power)       none                                  tighter than a sign before it
+//   / of integers    truncates                             a real
+//   %                sign of the left side                 sign of the right side
+//   a < b < c        refused                               a < b and b < c
+//   && and || or     0 or 1                                the operand that decided
+//   064              52                                    refused
+//
+// Logical operators evaluate the right side only if it is needed. A shift is by 0 to 63 bits, and
+// what it loses on the left is an overflow, as in Python, where nothing is lost.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +57,8 @@ class Expression {
   ExpressionDialect dialect() const;
 
   // `lookup` returns null for an unknown name, which is an error that names it; so are division by
-  // zero, overflow of 64 bits and operands of the wrong kind.
+  // zero, overflow of 64 bits, shifts by fewer than 0 or more than 63 bits, powers that are no real
+  // numbers and operands of the wrong kind.
   using Lookup = std::function<const ParameterValue*(std::string_view name)>;
   Result<ParameterValue> Evaluate(const Lookup& lookup) const;
 

@@ -93,10 +93,9 @@ class Scanner {
   }
 
   Result<Token> Symbol() {
-    static constexpr std::array<std::string_view, 22> kSymbols = {
-        "<=", ">=", "==", "!=", "&&", "||", "//", "<", ">", "!", "+",
-        "-",  "*",  "/",  "%",  "(",  ")",  "[",  "]", ",", "?", ":"};
-    if (text_.substr(at_, 2) == "**") return ErrorAt(at_ + 1, "there is no operator '**'.");
+    static constexpr std::array<std::string_view, 29> kSymbols = {
+        "<=", ">=", "==", "!=", "&&", "||", "//", "**", "<<", ">>", "<", ">", "!", "+", "-",
+        "*",  "/",  "%",  "&",  "|",  "^",  "~",  "(",  ")",  "[",  "]", ",", "?", ":"};
     for (const std::string_view symbol : kSymbols) {
       if (text_.substr(at_, symbol.size()) == symbol)
         return Take(TokenKind::kSymbol, symbol.size());
@@ -113,32 +112,42 @@ class Scanner {
 struct BinaryOperator {
   std::string_view text;
   ExpressionOp op;
-  int level;  // Higher binds tighter.
+  int c_level;  // Higher binds tighter.
+  int python_level;
+
+  int Level(ExpressionDialect dialect) const {
+    return dialect == ExpressionDialect::kC ? c_level : python_level;
+  }
 };
 
 constexpr int kOrLevel = 1;
 constexpr int kAndLevel = 2;
-constexpr int kComparisonLevel = 4;
+constexpr int kComparisonLevel = 6;
 
 constexpr BinaryOperator kBinaryOperators[] = {
-    {"||", ExpressionOp::kOr, kOrLevel},
-    {"or", ExpressionOp::kOr, kOrLevel},
-    {"&&", ExpressionOp::kAnd, kAndLevel},
-    {"and", ExpressionOp::kAnd, kAndLevel},
-    {"<", ExpressionOp::kLess, kComparisonLevel},
-    {"<=", ExpressionOp::kLessEqual, kComparisonLevel},
-    {">", ExpressionOp::kGreater, kComparisonLevel},
-    {">=", ExpressionOp::kGreaterEqual, kComparisonLevel},
-    {"==", ExpressionOp::kEqual, kComparisonLevel},
-    {"!=", ExpressionOp::kNotEqual, kComparisonLevel},
-    {"in", ExpressionOp::kIn, kComparisonLevel},
-    {"not", ExpressionOp::kIn, kComparisonLevel},  // "x not in (...)".
-    {"+", ExpressionOp::kAdd, 5},
-    {"-", ExpressionOp::kSubtract, 5},
-    {"*", ExpressionOp::kMultiply, 6},
-    {"/", ExpressionOp::kDivide, 6},
-    {"//", ExpressionOp::kFloorDivide, 6},
-    {"%", ExpressionOp::kModulo, 6},
+    {"||", ExpressionOp::kOr, kOrLevel, kOrLevel},
+    {"or", ExpressionOp::kOr, kOrLevel, kOrLevel},
+    {"&&", ExpressionOp::kAnd, kAndLevel, kAndLevel},
+    {"and", ExpressionOp::kAnd, kAndLevel, kAndLevel},
+    {"|", ExpressionOp::kBitOr, 3, 7},
+    {"^", ExpressionOp::kBitXor, 4, 8},
+    {"&", ExpressionOp::kBitAnd, 5, 9},
+    {"<", ExpressionOp::kLess, kComparisonLevel, kComparisonLevel},
+    {"<=", ExpressionOp::kLessEqual, kComparisonLevel, kComparisonLevel},
+    {">", ExpressionOp::kGreater, kComparisonLevel, kComparisonLevel},
+    {">=", ExpressionOp::kGreaterEqual, kComparisonLevel, kComparisonLevel},
+    {"==", ExpressionOp::kEqual, kComparisonLevel, kComparisonLevel},
+    {"!=", ExpressionOp::kNotEqual, kComparisonLevel, kComparisonLevel},
+    {"in", ExpressionOp::kIn, kComparisonLevel, kComparisonLevel},
+    {"not", ExpressionOp::kIn, kComparisonLevel, kComparisonLevel},  // "x not in (...)".
+    {"<<", ExpressionOp::kShiftLeft, 10, 10},
+    {">>", ExpressionOp::kShiftRight, 10, 10},
+    {"+", ExpressionOp::kAdd, 11, 11},
+    {"-", ExpressionOp::kSubtract, 11, 11},
+    {"*", ExpressionOp::kMultiply, 12, 12},
+    {"/", ExpressionOp::kDivide, 12, 12},
+    {"//", ExpressionOp::kFloorDivide, 12, 12},
+    {"%", ExpressionOp::kModulo, 12, 12},
 };
 
 struct FunctionRule {
@@ -153,6 +162,7 @@ constexpr FunctionRule kFunctions[] = {
     {"min", ExpressionOp::kMin, 1, kMaxArguments},
     {"max", ExpressionOp::kMax, 1, kMaxArguments},
     {"abs", ExpressionOp::kAbs, 1, 1},
+    {"int", ExpressionOp::kTruncate, 1, 1},
     {"ceil_div", ExpressionOp::kCeilDivide, 2, 2},
     {"gcd", ExpressionOp::kGcd, 2, 2},
 };
@@ -264,16 +274,17 @@ class Parser {
     const Nesting nesting(nesting_);
     ATTUNE_RETURN_IF_ERROR(CheckNesting());
     ATTUNE_ASSIGN_OR_RETURN(NodeIndex left,
-                            min_level < kComparisonLevel && At("not") ? LooseNot() : Unary());
+                            min_level <= kAndLevel + 1 && At("not") ? LooseNot() : Unary());
     while (const BinaryOperator* const found = OperatorHere()) {
-      if (found->level < min_level) break;
-      if (found->level == kComparisonLevel) {
+      const int level = found->Level(dialect_);
+      if (level < min_level) break;
+      if (level == kComparisonLevel) {
         ATTUNE_ASSIGN_OR_RETURN(left, Comparisons(left));
         continue;
       }
       const size_t column = token_.column;
       ATTUNE_RETURN_IF_ERROR(Advance());
-      ATTUNE_ASSIGN_OR_RETURN(const NodeIndex right, Binary(found->level + 1));
+      ATTUNE_ASSIGN_OR_RETURN(const NodeIndex right, Binary(level + 1));
       ATTUNE_ASSIGN_OR_RETURN(left, Add(found->op, column, {left, right}));
     }
     return left;
@@ -294,7 +305,7 @@ class Parser {
     chain.column = token_.column;
     chain.children = {left};
     for (const BinaryOperator* link = OperatorHere();
-         link != nullptr && link->level == kComparisonLevel; link = OperatorHere()) {
+         link != nullptr && link->Level(dialect_) == kComparisonLevel; link = OperatorHere()) {
       if (!chain.links.empty()) ATTUNE_RETURN_IF_ERROR(CheckChain(link->op));
       ATTUNE_RETURN_IF_ERROR(Advance());
       ATTUNE_ASSIGN_OR_RETURN(const NodeIndex right, Binary(kComparisonLevel + 1));
@@ -323,7 +334,7 @@ class Parser {
     std::vector<NodeIndex> children = {left};
     ATTUNE_RETURN_IF_ERROR(List(square ? "]" : ")", children));
     if (const BinaryOperator* const next = OperatorHere();
-        next != nullptr && next->level == kComparisonLevel) {
+        next != nullptr && next->Level(dialect_) == kComparisonLevel) {
       return ErrorAt(token_.column, "'in' cannot be chained.");
     }
     ATTUNE_ASSIGN_OR_RETURN(const NodeIndex node,
@@ -349,12 +360,36 @@ class Parser {
     const size_t column = token_.column;
     const bool negate = At("-");
     const bool invert = At("!");
-    if (!negate && !invert && !At("+")) return Primary();
+    const bool plus = At("+");
+    if (!negate && !invert && !plus && !At("~")) return Power();
     ATTUNE_RETURN_IF_ERROR(Advance());
-    if (negate && token_.kind == TokenKind::kInteger) return Integer("-");
+    if (negate && token_.kind == TokenKind::kInteger && !IsBase()) return Integer("-");
     ATTUNE_ASSIGN_OR_RETURN(const NodeIndex operand, Unary());
-    if (!negate && !invert) return operand;
-    return Add(negate ? ExpressionOp::kNegate : ExpressionOp::kNot, column, {operand});
+    if (plus) return operand;
+    const ExpressionOp op = negate   ? ExpressionOp::kNegate
+                            : invert ? ExpressionOp::kNot
+                                     : ExpressionOp::kBitNot;
+    return Add(op, column, {operand});
+  }
+
+  // Whether a power of what stands here follows.
+  bool IsBase() const {
+    Scanner ahead = scanner_;
+    const Result<Token> next = ahead.Next();
+    return next.ok() && next->kind == TokenKind::kSymbol && next->text == "**";
+  }
+
+  // Of the Python dialect: to the right first, and the exponent may have a sign.
+  Result<NodeIndex> Power() {
+    ATTUNE_ASSIGN_OR_RETURN(const NodeIndex base, Primary());
+    if (!At("**")) return base;
+    const size_t column = token_.column;
+    if (dialect_ == ExpressionDialect::kC) {
+      return ErrorAt(column, "there is no operator '**' in C; \"expressions\": \"python\" has it.");
+    }
+    ATTUNE_RETURN_IF_ERROR(Advance());
+    ATTUNE_ASSIGN_OR_RETURN(const NodeIndex exponent, Unary());
+    return Add(ExpressionOp::kPower, column, {base, exponent});
   }
 
   Result<NodeIndex> Primary() {
@@ -380,16 +415,25 @@ class Parser {
   // The sign belongs to the literal, or the smallest integer could not be written.
   Result<NodeIndex> Integer(std::string_view sign) {
     std::string_view digits = token_.text;
-    const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
-    if (hexadecimal) digits.remove_prefix(2);
+    int base = 10;
+    if (digits.starts_with("0x") || digits.starts_with("0X")) {
+      base = 16;
+      digits.remove_prefix(2);
+    } else if (digits.starts_with('0') && digits.find_first_not_of('0') != digits.npos) {
+      if (dialect_ == ExpressionDialect::kPython) {
+        return ErrorAt(token_.column, fmt::format("{} begins with 0, as no number of Python does.",
+                                                  Shown(token_)));
+      }
+      base = 8;
+    }
     const std::string number = std::string(sign) + std::string(digits);
     ExpressionNode node;
     node.column = token_.column;
     const char* const end = number.data() + number.size();
-    const auto [stop, error] =
-        std::from_chars(number.data(), end, node.integer, hexadecimal ? 16 : 10);
+    const auto [stop, error] = std::from_chars(number.data(), end, node.integer, base);
     if (error != std::errc() || stop != end) {
-      return ErrorAt(token_.column, fmt::format("{} is not a 64-bit integer.", Shown(token_)));
+      return ErrorAt(token_.column, fmt::format("{} is not a 64-bit integer{}.", Shown(token_),
+                                                base == 8 ? " in octal, as C reads it" : ""));
     }
     ATTUNE_RETURN_IF_ERROR(Advance());
     return Add(std::move(node));
@@ -437,8 +481,8 @@ class Parser {
         std::find_if(std::begin(kFunctions), std::end(kFunctions),
                      [&word](const FunctionRule& each) { return each.name == word.text; });
     if (rule == std::end(kFunctions)) {
-      return ErrorAt(word.column, fmt::format("there is no function {}; min, max, abs, ceil_div "
-                                              "and gcd are known.",
+      return ErrorAt(word.column, fmt::format("there is no function {}; min, max, abs, int, "
+                                              "ceil_div and gcd are known.",
                                               Shown(word)));
     }
     tree_.nodes.resize(name);

@@ -69,6 +69,75 @@ TEST(ExpressionTest, DivisionDependsOnTheDialect) {
             ParameterValue(0x1p63));
 }
 
+TEST(ExpressionTest, BitsBindAsInCOrAsInPython) {
+  EXPECT_EQ(Integer("6 & 3 | 8 ^ 12"), 6);
+  EXPECT_EQ(Python("6 & 3 | 8 ^ 12"), 6);
+  EXPECT_EQ(Integer("6 & 2 == 2"), 0);
+  EXPECT_EQ(Python("6 & 2 == 2"), 1);
+  EXPECT_EQ(Integer("1 | 0 && 0"), 0);
+  EXPECT_EQ(Integer("32 == 1 << 5"), 1);
+  EXPECT_EQ(Integer("1 << 2 + 1"), 8);
+  EXPECT_EQ(Integer("-9 >> 1"), -5);
+  EXPECT_EQ(Integer("~5 + 1"), -5);
+  EXPECT_EQ(Integer("x & (x - 1)", {{"x", int64_t{64}}}), 0);
+}
+
+TEST(ExpressionTest, PowersAreThoseOfPython) {
+  EXPECT_EQ(Python("2 ** 10"), 1024);
+  EXPECT_EQ(Python("-2 ** 2"), -4);
+  EXPECT_EQ(Python("2 ** 3 ** 2"), 512);
+  EXPECT_EQ(Python("2 * 3 ** 2"), 18);
+  EXPECT_EQ(Python("(-3) ** 3"), -27);
+  EXPECT_EQ(Python("0 ** 0"), 1);
+  EXPECT_EQ(*Evaluate("2 ** -1", {}, ExpressionDialect::kPython), ParameterValue(0.5));
+  EXPECT_EQ(*Evaluate("4 ** 0.5", {}, ExpressionDialect::kPython), ParameterValue(2.0));
+  const auto error = [](std::string_view text) {
+    return ErrorOf(text, {}, ExpressionDialect::kPython);
+  };
+  EXPECT_NE(error("2 ** 63").find("does not fit"), std::string::npos);
+  EXPECT_NE(error("10.0 ** 400").find("does not fit"), std::string::npos);
+  EXPECT_NE(error("0 ** -1").find("division by zero"), std::string::npos);
+  EXPECT_NE(error("(-8) ** 0.5").find("no real number"), std::string::npos);
+}
+
+TEST(ExpressionTest, ShiftsAndBitsThatAreNoneAreErrors) {
+  EXPECT_EQ(ErrorOf("1 << 64"), "Column 3 of expression '1 << 64': a shift is by 0 to 63 bits.");
+  EXPECT_NE(ErrorOf("1 >> -1").find("0 to 63 bits"), std::string::npos);
+  EXPECT_NE(ErrorOf("1 << 63").find("does not fit"), std::string::npos);
+  EXPECT_EQ(Integer("-1 << 63"), std::numeric_limits<int64_t>::min());
+  EXPECT_NE(ErrorOf("1.5 & 1").find("wrong kind"), std::string::npos);
+  EXPECT_NE(ErrorOf("~0.5").find("wrong kind"), std::string::npos);
+}
+
+TEST(ExpressionTest, AndAndOrGiveWhatDecidesInPythonAndATruthInC) {
+  const Values values = {{"V", int64_t{2}}, {"W", int64_t{0}}, {"layout", std::string("nhwc")}};
+
+  EXPECT_EQ(Python("(V or 8) == 2", values), 1);
+  EXPECT_EQ(Python("(W or 8) == 8", values), 1);
+  EXPECT_EQ(Python("(V and 8) == 8", values), 1);
+  EXPECT_EQ(Python("(W and 1 / 0) == 0", values), 1);
+  EXPECT_EQ(*Evaluate("W or layout", values, ExpressionDialect::kPython),
+            ParameterValue(std::string("nhwc")));
+  EXPECT_EQ(Integer("(V or 8) == 1", values), 1);
+  EXPECT_EQ(Integer("(V && 8) == 1", values), 1);
+}
+
+TEST(ExpressionTest, NumbersThatBeginWith0AreOctalInCAndRefusedInPython) {
+  EXPECT_EQ(Integer("064"), 52);
+  EXPECT_EQ(Integer("-010 + 00 + 0"), -8);
+  EXPECT_EQ(Python("00"), 0);
+  EXPECT_EQ(ErrorOf("098"),
+            "Column 1 of the expression: '098' is not a 64-bit integer in octal, as C reads it.");
+  EXPECT_EQ(ErrorOf("1 + 064", {}, ExpressionDialect::kPython),
+            "Column 5 of the expression: '064' begins with 0, as no number of Python does.");
+}
+
+TEST(ExpressionTest, IntRoundsTowardsZero) {
+  EXPECT_EQ(Python("int(7 / 2) + int(-3.5) + int(4)"), 4);
+  EXPECT_NE(ErrorOf("int(1e300)").find("does not fit"), std::string::npos);
+  EXPECT_NE(ErrorOf("int('7')").find("wrong kind"), std::string::npos);
+}
+
 TEST(ExpressionTest, ChainedComparisonsHoldInPythonAndAreRefusedInC) {
   const Values values = {{"x", int64_t{16}}};
 
@@ -131,7 +200,10 @@ TEST(ExpressionTest, SyntaxErrorsNameTheirColumnAndWhatWasExpected) {
             "Column 3 of the expression: expected an operator or the end, found '2'.");
   EXPECT_EQ(ErrorOf("(1"), "Column 3 of the expression: expected ')', found the end.");
   EXPECT_EQ(ErrorOf("a $ b"), "Column 3 of the expression: unexpected '$'.");
-  EXPECT_EQ(ErrorOf("2 ** 3"), "Column 3 of the expression: there is no operator '**'.");
+  EXPECT_EQ(
+      ErrorOf("2 ** 3"),
+      "Column 3 of the expression: there is no operator '**' in C; \"expressions\": \"python\" "
+      "has it.");
   EXPECT_EQ(ErrorOf("'abc"), "Column 1 of the expression: this string has no end.");
   EXPECT_EQ(ErrorOf("sqrt(2)").find("Column 1 of the expression: there is no function 'sqrt'"), 0u);
   EXPECT_EQ(ErrorOf("abs(1, 2)"), "Column 1 of the expression: abs does not take 2 arguments.");
@@ -188,7 +260,7 @@ TEST(ExpressionTest, RandomSumsAgreeWithDirectComputation) {
 
 TEST(ExpressionTest, AnyBytesAreAValueOrAnError) {
   Random random(29);
-  const std::string alphabet = "ab1 2.5e()+-*/%<>=!&|?:,'\"[]ifelsenotinmax";
+  const std::string alphabet = "ab01 2.5e()+-*/%<>=!&|^~?:,'\"[]ifelsenotinmax";
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     const uint64_t length = random.Below(24);

@@ -43,16 +43,20 @@ Parameter RandomParameter(Random& random, std::string name, Values values) {
 // Text of an expression over the names; not every one can be evaluated everywhere, nor parsed in
 // both dialects.
 std::string RandomExpression(Random& random, int depth) {
-  static constexpr const char* kOperators[] = {"+", "-",  "*",  "/",  "//",    "%",
-                                               "<", "<=", ">=", "==", "!=",    "<",
-                                               "+", "*",  "%",  "==", " and ", " or "};
+  static constexpr const char* kOperators[] = {
+      "+", "-", "*", "/",  "//",    "%",    "<",  "<=", ">=", "==", "!=", "<",
+      "+", "*", "%", "==", " and ", " or ", "<<", ">>", "&",  "|",  "^",  "**"};
   if (depth == 0 || random.Below(8) == 0) {
     if (random.Below(3) > 0) return kNames[random.Below(kNames.size())];
     static constexpr const char* kLiterals[] = {"0", "1", "2", "3", "7", "0.5", "'w'", "true"};
     return kLiterals[random.Below(std::size(kLiterals))];
   }
   const auto inner = [&random, depth] { return RandomExpression(random, depth - 1); };
-  switch (random.Below(12)) {
+  switch (random.Below(14)) {
+    case 12:
+      return "(~" + inner() + ")";
+    case 13:
+      return "int(" + inner() + ")";
     case 0:
       return "(not " + inner() + ")";
     case 1:
