@@ -61,15 +61,25 @@ Status AtPlace(const Status& status, const std::filesystem::path& path, std::str
   return status.WithContext(fmt::format("{}:{}", path.string(), LineOf(json, pointer)));
 }
 
+// `status`, which may begin with a JSON pointer into the kernel file that `json` is read as.
+Status AtT1Place(const Status& status, const std::filesystem::path& path, std::string_view json) {
+  const std::string& message = status.message();
+  const size_t end = message.find(": ");
+  if (!message.starts_with('/') || end == std::string::npos) {
+    return status.WithContext(path.string());
+  }
+  const std::string place = PlaceInT1(std::string_view(message).substr(0, end));
+  return AtPlace(Status(status.code(), place + message.substr(end)), path, json, true);
+}
+
 Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
                           const nlohmann::json& document, KernelLanguage language) {
   const auto converted = KernelFileOfT1(document);
   if (!converted.ok()) return AtPlace(converted.error(), path, json, true);
   Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
-  // Places are those of the kernel file that it is read as.
-  if (!file.ok()) return file.error().WithContext(path.string() + ": as a kernel file");
+  if (!file.ok()) return AtT1Place(file.error(), path, json);
   const Status loaded = LoadSources(path, json, *file);
-  if (!loaded.ok()) return loaded.WithContext(path.string());
+  if (!loaded.ok()) return AtT1Place(loaded, path, json);
   return file;
 }
 

@@ -311,29 +311,48 @@ class T1Reader {
 
   bool HasParameter(const std::string& name) const { return parameters_.contains(name); }
 
-  Result<std::string> LocalExtent(const JsonPlace& kernel, size_t axis) const {
-    if (kernel.Has("LocalSize")) {
-      const JsonPlace local = kernel.Member("LocalSize");
-      ATTUNE_RETURN_IF_ERROR(local.CheckObject({}, {"X", "Y", "Z"}));
-      return local.Has(kAxes[axis]) ? ExpressionText(local.Member(kAxes[axis])) : "1";
-    }
-    // As Kernel Tuner has it.
-    const std::string usual = "block_size_" + Lower(kAxes[axis]);
-    return HasParameter(usual) ? usual : "1";
+  static std::string BlockSizeName(size_t axis) { return "block_size_" + Lower(kAxes[axis]); }
+
+  // What Kernel Tuner takes where it is told nothing (util.get_thread_block_dimensions).
+  std::string UsualLocalExtent(size_t axis) const {
+    const std::string name = BlockSizeName(axis);
+    if (HasParameter(name)) return name;
+    return axis == 0 ? "256" : "1";
   }
 
-  // Work-groups along an axis: of the problem's size, divided as GridDiv says, else of GlobalSize.
+  Result<std::string> LocalExtent(const JsonPlace& kernel, size_t axis) const {
+    const std::string name = BlockSizeName(axis);
+    if (!kernel.Has("LocalSize")) {
+      if (problem_dimensions_ > 0 || HasParameter(name)) return UsualLocalExtent(axis);
+      if (axis > 0) return std::string("1");
+      return kernel.Error(
+          "has no LocalSize, no ProblemSize and no parameter 'block_size_x', so that the size of a "
+          "work-group cannot be told.");
+    }
+    const JsonPlace local = kernel.Member("LocalSize");
+    ATTUNE_RETURN_IF_ERROR(local.CheckObject({}, {"X", "Y", "Z"}));
+    if (!local.Has(kAxes[axis])) {
+      if (axis > 0 && !HasParameter(name)) return std::string("1");
+      return local.Error(fmt::format("has no {}, and whether that is 1 or {} cannot be told.",
+                                     kAxes[axis], UsualLocalExtent(axis)));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(std::string extent, ExpressionText(local.Member(kAxes[axis])));
+    return extent == name ? UsualLocalExtent(axis) : extent;
+  }
+
+  // Work-groups along an axis: of the problem's size, divided as GridDiv says, else by the block
+  // size, else of GlobalSize (Kernel Tuner's util.get_grid_dimensions).
   Result<std::string> Groups(const JsonPlace& kernel, size_t axis, const std::string& local) const {
     const std::string key = fmt::format("GridDiv{}", kAxes[axis]);
     if (axis < problem_dimensions_) {
-      std::string divisor = axis == 0 && HasParameter("block_size_x") ? "block_size_x" : "1";
+      std::string divisor = HasParameter(BlockSizeName(axis)) ? BlockSizeName(axis) : "1";
       if (kernel.Has(key) && !kernel.Member(key).value().is_null()) {
         const JsonPlace list = kernel.Member(key);
         ATTUNE_RETURN_IF_ERROR(list.CheckArray(0, kMaxList));
         divisor = "1";
         for (size_t i = 0; i < list.Size(); ++i) {
           ATTUNE_ASSIGN_OR_RETURN(const std::string factor, ExpressionText(list.Element(i)));
-          divisor += fmt::format(" * ({})", factor);
+          divisor += fmt::format(" * int({})", factor);
         }
       }
       return fmt::format("ceil_div(ProblemSize_{}, {})", axis, divisor);
@@ -376,6 +395,26 @@ class T1Reader {
 };
 
 }  // namespace
+
+std::string PlaceInT1(std::string_view place) {
+  static const std::pair<std::regex, const char*> kPlaces[] = {
+      {std::regex(R"(/constraints/(\d+))"), "/ConfigurationSpace/Conditions/$1/Expression"},
+      {std::regex(R"(/parameters/(\d+)(/name)?)"), "/ConfigurationSpace/TuningParameters/$1"},
+      {std::regex(R"(/parameters/(\d+)/values.*)"),
+       "/ConfigurationSpace/TuningParameters/$1/Values"},
+      {std::regex("/parameters"), "/ConfigurationSpace/TuningParameters"},
+      {std::regex(R"(/launches/0/arguments/(\d+).*)"), "/KernelSpecification/Arguments/$1"},
+      {std::regex("/operands.*"), "/KernelSpecification/Arguments"},
+      {std::regex("/launches/0/shared_bytes"), "/KernelSpecification/SharedMemory"},
+      {std::regex("/launches/0/function|/name"), "/KernelSpecification/KernelName"},
+      {std::regex("/sources.*"), "/KernelSpecification/KernelFile"}};
+  const std::string text(place);
+  for (const auto& [pattern, t1_place] : kPlaces) {
+    std::smatch match;
+    if (std::regex_match(text, match, pattern)) return match.format(t1_place);
+  }
+  return "/KernelSpecification";
+}
 
 bool IsT1(const nlohmann::json& document) {
   return document.is_object() && document.contains("ConfigurationSpace") &&

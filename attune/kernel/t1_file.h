@@ -1,6 +1,9 @@
 // Kernel descriptions of the autotuning community's format T1 as kernel files of attune's.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
 #include "attune/base/status.h"
@@ -14,5 +17,9 @@ bool IsT1(const nlohmann::json& document);
 // kInvalidArgument begins with the JSON pointer into `document` of what cannot be expressed, and
 // names it.
 Result<nlohmann::json> KernelFileOfT1(const nlohmann::json& document);
+
+// The JSON pointer into the T1 document of what stands at the pointer `place` of that kernel file;
+// the nearest that there is, where several places made it.
+std::string PlaceInT1(std::string_view place);
 
 }  // namespace attune::kernel

@@ -1,5 +1,6 @@
 #include "attune/kernel/t1_file.h"
 
+#include <filesystem>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -82,6 +83,90 @@ TEST(T1FileTest, WhatCannotBeExpressedIsRefusedByName) {
     EXPECT_THAT(converted.error().message(), HasSubstr(one.place));
     EXPECT_THAT(converted.error().message(), HasSubstr(one.reason));
   }
+}
+
+Result<PlannedLaunch> LaunchOf(const Json& t1, const Config& config) {
+  ATTUNE_ASSIGN_OR_RETURN(const Json converted, KernelFileOfT1(t1));
+  ATTUNE_ASSIGN_OR_RETURN(const KernelFile file,
+                          ParseKernelFile(converted.dump(), KernelLanguage::kOpenCl));
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, MakeOwnProblem(file, file.own->usual_sizes));
+  ATTUNE_ASSIGN_OR_RETURN(const KernelPlan plan, MakePlan(file, problem, config));
+  return plan.launches[0];
+}
+
+// A kernel of 64 x 64 without LocalSize and GridDiv, and with the parameters `names`.
+Json Plane(const std::vector<std::string>& names) {
+  Json json = Stencil();
+  Json& kernel = json["KernelSpecification"];
+  for (const char* const key : {"LocalSize", "GridDivX"}) kernel.erase(key);
+  kernel["ProblemSize"] = {64, 64};
+  kernel["Arguments"][1]["Size"] = "ProblemSize[0]";
+  json["ConfigurationSpace"] = {{"TuningParameters", Json::array()}};
+  for (const std::string& name : names) {
+    json["ConfigurationSpace"]["TuningParameters"].push_back(
+        {{"Name", name}, {"Type", "int"}, {"Values", "[4, 16]"}});
+  }
+  return json;
+}
+
+TEST(T1FileTest, GeometryThatIsNotSaidIsThatOfKernelTuner) {
+  const int64_t four = 4;
+  const int64_t sixteen = 16;
+  Json json = Plane({"block_size_x", "block_size_y"});
+  json["KernelSpecification"]["GridDivY"] = nullptr;
+
+  const auto both = LaunchOf(json, {{"block_size_x", sixteen}, {"block_size_y", four}});
+  const auto y_alone = LaunchOf(Plane({"block_size_y"}), {{"block_size_y", four}});
+
+  ASSERT_TRUE(both.ok() && y_alone.ok()) << both.status().message();
+  EXPECT_EQ(both->local, (std::vector<int64_t>{16, 4, 1}));
+  EXPECT_EQ(both->groups, (std::vector<int64_t>{4, 16, 1}));
+  EXPECT_EQ(y_alone->local, (std::vector<int64_t>{256, 4, 1}));
+  EXPECT_EQ(y_alone->groups, (std::vector<int64_t>{64, 16, 1}));
+}
+
+TEST(T1FileTest, ADivisorIsMadeAnIntegerAndABlockSizeThatIsNoParameterIsTheUsualOne) {
+  Json json = Plane({"block_size_x"});
+  json["KernelSpecification"]["GridDivX"] = {"block_size_x / 2"};
+  json["KernelSpecification"]["LocalSize"] = {
+      {"X", "block_size_x"}, {"Y", "1"}, {"Z", "block_size_z"}};
+
+  const auto launch = LaunchOf(json, {{"block_size_x", int64_t{16}}});
+
+  ASSERT_TRUE(launch.ok()) << launch.status().message();
+  EXPECT_EQ(launch->local, (std::vector<int64_t>{16, 1, 1}));
+  EXPECT_EQ(launch->groups, (std::vector<int64_t>{8, 64, 1}));
+}
+
+TEST(T1FileTest, WorkGroupsThatCannotBeToldAreRefused) {
+  Json no_y = Plane({"block_size_y"});
+  no_y["KernelSpecification"]["LocalSize"] = {{"X", "16"}};
+  Json nothing = Plane({});
+  nothing["KernelSpecification"].erase("ProblemSize");
+  nothing["KernelSpecification"]["GlobalSize"] = {{"X", "64"}};
+
+  EXPECT_EQ(
+      KernelFileOfT1(no_y).status().message(),
+      "/KernelSpecification/LocalSize: has no Y, and whether that is 1 or block_size_y cannot "
+      "be told.");
+  EXPECT_THAT(KernelFileOfT1(nothing).status().message(), HasSubstr("has no LocalSize"));
+}
+
+TEST(T1FileTest, ErrorsOfTheKernelFileAreAtTheirPlaceInT1) {
+  EXPECT_EQ(PlaceInT1("/constraints/2"), "/ConfigurationSpace/Conditions/2/Expression");
+  EXPECT_EQ(PlaceInT1("/parameters/1/values/3"), "/ConfigurationSpace/TuningParameters/1/Values");
+  EXPECT_EQ(PlaceInT1("/launches/0/arguments/4/int"), "/KernelSpecification/Arguments/4");
+  EXPECT_EQ(PlaceInT1("/launches/0/groups/1"), "/KernelSpecification");
+  Json json = Stencil();
+  json["ConfigurationSpace"]["Conditions"][0]["Expression"] = "foo > 1";
+  const auto path = std::filesystem::path(testing::TempDir()) / "t1_file_test_condition.json";
+  ASSERT_TRUE(WriteFileAtomically(path, json.dump(1)).ok());
+
+  const auto file = LoadKernelFile(path, KernelLanguage::kOpenCl);
+
+  EXPECT_THAT(file.status().message(),
+              testing::MatchesRegex(".*t1_file_test_condition.json:[0-9]+: "
+                                    "/ConfigurationSpace/Conditions/0/Expression: .*'foo'.*"));
 }
 
 TEST(T1FileTest, ACudaKernelKeepsItsDynamicSharedMemory) {
