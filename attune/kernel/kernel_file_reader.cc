@@ -172,13 +172,14 @@ Result<std::vector<ParameterValue>> ReadParameterValues(const JsonPlace& place,
   for (size_t i = 0; i < place.Size(); ++i) {
     ATTUNE_ASSIGN_OR_RETURN(ParameterValue value,
                             ReadParameterValue(place.Element(i), IsOwn(file)));
-    if (std::find(values.begin(), values.end(), value) != values.end()) {
-      return place.Element(i).Error(fmt::format("the value {} stands twice.", Text(value)));
-    }
-    if (!values.empty() && values[0].index() != value.index()) {
-      return place.Element(i).Error("numbers and names are mixed in one parameter.");
-    }
     values.push_back(std::move(value));
+  }
+  ATTUNE_RETURN_IF_ERROR(MakeOneKind(place, values));
+  for (size_t i = 1; i < values.size(); ++i) {
+    const auto here = values.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(values.begin(), here, *here) != here) {
+      return place.Element(i).Error(fmt::format("the value {} stands twice.", Text(*here)));
+    }
   }
   return values;
 }

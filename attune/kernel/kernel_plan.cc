@@ -13,6 +13,12 @@
 namespace attune::kernel {
 namespace {
 
+// C has no literal of the smallest integer.
+std::string MacroText(const ParameterValue& value) {
+  if (value == ParameterValue(INT64_MIN)) return "(-9223372036854775807 - 1)";
+  return attune::Text(value);
+}
+
 constexpr int64_t kMaxLocalItems = 1 << 20;
 constexpr int64_t kMaxGroups = int64_t{1} << 31;
 // Of CUDA, in all dimensions but the first.
@@ -204,7 +210,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
           fmt::format("The definition '{}' is {}; only integers and names are compiled in.", name,
                       attune::Text(value)));
     }
-    source += fmt::format("#define {} {}\n", name, attune::Text(value));
+    source += fmt::format("#define {} {}\n", name, MacroText(value));
     return Status::Ok();
   };
   for (const std::vector<std::string>* names : {&fields.sizes, &fields.derived}) {

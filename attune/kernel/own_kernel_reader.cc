@@ -20,6 +20,8 @@ constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxArgumentBytes = 4096;
 constexpr size_t kMaxOptions = 32;
 constexpr size_t kMaxOptionBytes = 1024;
+// Up to which every integer is a double.
+constexpr int64_t kMostExactReal = int64_t{1} << 53;
 
 Status ReadSizes(const JsonPlace& place, KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckObject({}, {"run_time", "compile_time", "usual"}));
@@ -195,7 +197,10 @@ Result<Config> ReadConfig(const JsonPlace& place, const KernelFile& file) {
     if (found == config.end()) {
       return value.Error(fmt::format("'{}' is not a parameter of this kernel.", item.key()));
     }
+    const bool is_real = std::holds_alternative<double>(found->second);
     ATTUNE_ASSIGN_OR_RETURN(found->second, ReadParameterValue(value, true));
+    const auto* integer = std::get_if<int64_t>(&found->second);
+    if (is_real && integer != nullptr) found->second = static_cast<double>(*integer);
   }
   return config;
 }
@@ -275,8 +280,35 @@ Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own) {
     ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Identifier());
     return ParameterValue(std::move(name));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t value, place.Integer(-(1 << 30), 1 << 30));
+  constexpr int64_t kMost = 1 << 30;
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t value, is_own ? place.Integer(INT64_MIN, INT64_MAX)
+                                                      : place.Integer(-kMost, kMost));
   return ParameterValue(value);
+}
+
+Status MakeOneKind(const JsonPlace& place, std::vector<ParameterValue>& values) {
+  const auto holds_text = [](const ParameterValue& value) {
+    return std::holds_alternative<std::string>(value);
+  };
+  const auto holds_real = [](const ParameterValue& value) {
+    return std::holds_alternative<double>(value);
+  };
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (holds_text(values[i]) != holds_text(values[0])) {
+      return place.Element(i).Error("numbers and names are mixed in one parameter.");
+    }
+  }
+  if (std::none_of(values.begin(), values.end(), holds_real)) return Status::Ok();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto* integer = std::get_if<int64_t>(&values[i]);
+    if (integer == nullptr) continue;
+    if (*integer < -kMostExactReal || *integer > kMostExactReal) {
+      return place.Element(i).Error(fmt::format(
+          "beside real numbers {} would be rounded; integers up to 2^53 are exact.", *integer));
+    }
+    values[i] = static_cast<double>(*integer);
+  }
+  return Status::Ok();
 }
 
 Result<Expression> ReadNumberOrExpression(const JsonPlace& place) {

@@ -28,6 +28,10 @@ Status ReadOwnReference(const JsonPlace& place, KernelFile& file);
 // or true and false, which are 1 and 0.
 Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own);
 
+// All values of a parameter, which stand at `place`, of one kind: beside reals integers are reals.
+// Fails where texts and numbers are mixed, or an integer is no real.
+Status MakeOneKind(const JsonPlace& place, std::vector<ParameterValue>& values);
+
 // Integers, texts, and numbers as JSON has them.
 Result<Expression> ReadNumberOrExpression(const JsonPlace& place);
 

@@ -138,6 +138,52 @@ TEST(OwnKernelFileTest, MistakesAreNamedByPlaceAndReason) {
   }
 }
 
+std::vector<ParameterValue> ValuesOf(const Json& values) {
+  Json json = Scale();
+  json["parameters"].push_back({{"name", "EXTRA"}, {"values", values}});
+  const auto file = Read(json);
+  EXPECT_TRUE(file.ok()) << file.status().message();
+  return file.ok() ? file->parameters.back().values : std::vector<ParameterValue>();
+}
+
+TEST(OwnKernelFileTest, ParametersAreOfAnyKind) {
+  using Values = std::vector<ParameterValue>;
+
+  EXPECT_EQ(ValuesOf({1, 0.5, 2}), (Values{1.0, 0.5, 2.0}));
+  EXPECT_EQ(ValuesOf({INT64_MIN, int64_t{1} << 40, INT64_MAX}),
+            (Values{INT64_MIN, int64_t{1} << 40, INT64_MAX}));
+  EXPECT_EQ(ValuesOf({true, false, 2}), (Values{int64_t{1}, int64_t{0}, int64_t{2}}));
+  EXPECT_EQ(ValuesOf({"half", "float"}), (Values{std::string("half"), std::string("float")}));
+}
+
+TEST(OwnKernelFileTest, ValuesThatCannotBeOfOneKindAreRefused) {
+  const auto error = [](const Json& values) {
+    return ErrorAfter([&](Json& json) {
+             json["parameters"].push_back({{"name", "EXTRA"}, {"values", values}});
+           })
+        .message();
+  };
+
+  EXPECT_THAT(error({1, "half"}), HasSubstr("numbers and names are mixed"));
+  EXPECT_THAT(error({1, 0.5, 1.0}), HasSubstr("the value 1.0 stands twice"));
+  EXPECT_THAT(error({0.5, (int64_t{1} << 53) + 1}), HasSubstr("9007199254740993 would be rounded"));
+  EXPECT_THAT(error({uint64_t{1} << 63}), HasSubstr("and is larger"));
+}
+
+TEST(OwnKernelFileTest, TheSmallestIntegerIsAMacroOfC) {
+  Json json = Scale();
+  json["parameters"].push_back({{"name", "EXTRA"}, {"values", {INT64_MIN}}});
+  const auto file = *Read(json);
+  const Problem problem = *MakeOwnProblem(file, {{"n", 64}, {"width", 1}});
+  Config config;
+  for (const Parameter& parameter : file.parameters) config[parameter.name] = parameter.values[0];
+
+  const auto source = MakeSource(file, problem, config);
+
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_THAT(*source, HasSubstr("#define EXTRA (-9223372036854775807 - 1)\n"));
+}
+
 TEST(OwnKernelFileTest, SizesThatAreMissingUnknownOrFitNothingAreNamed) {
   const auto file = *Read(Scale());
 
