@@ -61,7 +61,12 @@ void TakeKernel(const GivenKernel& given, std::vector<std::string>& problems, st
   const auto fail = [](const Status& status) {
     throw CLI::ValidationError("--kernel", Printable(status.message()));
   };
+  std::error_code ignored;
   const auto file = kernel::LoadOwnKernel(given.path);
+  // A mistake in a file is one of usage; a file that is not there is none, as for other options.
+  if (!file.ok() && !std::filesystem::exists(given.path, ignored)) {
+    throw CLI::FileError(file.error().message());
+  }
   if (!file.ok()) return fail(file.error());
   std::vector<std::string> sizes = given.sizes;
   if (sizes.empty() && !given.is_whole) sizes.emplace_back();

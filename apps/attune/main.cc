@@ -163,6 +163,8 @@ int Run(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked_for_text) {
     return PrintAskedFor(application, program, asked_for_text);
+  } catch (const CLI::FileError& error) {
+    return PrintFailure(application.err(), program, NotFound(error.what()));
   } catch (const CLI::ParseError& error) {
     return PrintUsageError(application.err(), program, error);
   }

@@ -370,6 +370,11 @@ Status CheckKeys(const JsonPlace& root) {
     return root.value().is_object() && root.Has("operator") &&
            root.Member("operator").value() == kOwnKernelOperator;
   };
+  if (root.value().is_object() && !root.Has("operator")) {
+    return root.Error(
+        "the key 'operator' is missing: what the kernel computes (gemm, conv), or 'kernel' for a "
+        "user's own.");
+  }
   if (is_own()) {
     const char* const code = root.Has("binary") ? "binary" : "sources";
     return root.CheckObject(

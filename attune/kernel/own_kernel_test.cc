@@ -184,6 +184,11 @@ TEST(OwnKernelFileTest, TheSmallestIntegerIsAMacroOfC) {
   EXPECT_THAT(*source, HasSubstr("#define EXTRA (-9223372036854775807 - 1)\n"));
 }
 
+TEST(OwnKernelFileTest, AFileWithoutAnOperatorIsToldSo) {
+  EXPECT_THAT(ErrorAfter([](Json& json) { json.erase("operator"); }).message(),
+              HasSubstr("the key 'operator' is missing"));
+}
+
 TEST(OwnKernelFileTest, SizesThatAreMissingUnknownOrFitNothingAreNamed) {
   const auto file = *Read(Scale());
 
