@@ -47,6 +47,9 @@ Json ParsePerhapsTorn(std::string_view text) {
 
 Result<ParameterValue> ValueOf(const std::string& place, const Json& value) {
   if (value.is_boolean()) return ParameterValue(int64_t{value.get<bool>()});
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) {
+    return Wrong(place, fmt::format("{} does not fit into 64 bits with a sign.", value.dump()));
+  }
   if (value.is_number_integer()) return ParameterValue(value.get<int64_t>());
   if (value.is_number()) return ParameterValue(value.get<double>());
   if (value.is_string()) return ParameterValue(value.get<std::string>());
@@ -181,12 +184,21 @@ Result<double> MeasuredTime(const std::string& place, const Json& result) {
   return 0.0;
 }
 
+Status CheckObjectives(const std::string& place, const Json& result) {
+  if (!result.contains("objectives") || result["objectives"].is_null()) return Status::Ok();
+  const Json& objectives = result["objectives"];
+  if (objectives == Json::array({"time"}) || objectives == Json::array()) return Status::Ok();
+  return Wrong(place + "/objectives",
+               fmt::format("the objective {} is not time.", objectives.dump()));
+}
+
 Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, double factor,
                                  TunerResults& results) {
   if (!result.is_object() || !result.contains("configuration") ||
       !result["configuration"].is_object()) {
     return Wrong(place, "there is no configuration.");
   }
+  ATTUNE_RETURN_IF_ERROR(CheckObjectives(place, result));
   TriedConfig tried;
   const Json& config = result["configuration"];
   if (results.parameters.empty()) {
@@ -338,7 +350,26 @@ std::string WriteT4(const TunerResults& results) {
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// What `attune replay` reads has configs, and each once.
+Status CheckRecordedSpace(const TunerResults& results) {
+  if (results.tried.empty()) {
+    return Unsupported("There is no config in these results, and a recorded space has some.");
+  }
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < results.tried.size(); ++i) {
+    const std::string config = Text(results.tried[i].config);
+    const auto [first, is_new] = places.try_emplace(config, i);
+    if (is_new) continue;
+    return Unsupported(fmt::format(
+        "The config {} is recorded twice, as numbers {} and {} of these results, and a recorded "
+        "space has each once. Leave one out.",
+        config, first->second + 1, i + 1));
+  }
+  return Status::Ok();
+}
+
 Result<std::string> WriteRecordedSpace(const TunerResults& results) {
+  ATTUNE_RETURN_IF_ERROR(CheckRecordedSpace(results));
   std::string text;
   for (const std::string& name : results.parameters) text += name + ",";
   text += "status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n";

@@ -48,7 +48,8 @@ Result<TunerResults> ReadTunerResults(std::string_view json);
 std::string WriteT4(const TunerResults& results);
 
 // As a recorded space (docs/formats/recorded_space.md), which `attune replay` reads.
-// kUnsupported names a value that has no place in such a line.
+// kUnsupported names a value that has no place in such a line, a config that stands twice, or says
+// that there is none.
 Result<std::string> WriteRecordedSpace(const TunerResults& results);
 
 // All that was tried of one problem in `sets`, by solvers called `solver`: of each config the

@@ -99,6 +99,34 @@ TEST(TunerResultsTest, WhatHasNoPlaceIsRefusedByName) {
       HasSubstr("'years'"));
 }
 
+TEST(TunerResultsTest, T4OfOtherObjectivesAndValuesThatDoNotFitAreRefused) {
+  const auto read = [](std::string_view value, std::string_view objectives) {
+    return ReadTunerResults(std::string(R"({"results": [{"configuration": {"x": )") +
+                            std::string(value) + R"(}, "objectives": )" + std::string(objectives) +
+                            R"(, "measurements": [{"name": "time", "value": 1, "unit": "ms"}]}]})")
+        .status();
+  };
+
+  EXPECT_TRUE(read("9223372036854775807", R"(["time"])").ok());
+  EXPECT_EQ(read("1", R"(["energy"])").message(),
+            "/results/0/objectives: the objective [\"energy\"] is not time.");
+  EXPECT_FALSE(read("1", R"(["time", "energy"])").ok());
+  EXPECT_EQ(read("18446744073709551615", R"(["time"])").message(),
+            "/results/0/configuration/x: 18446744073709551615 does not fit into 64 bits with a "
+            "sign.");
+}
+
+TEST(TunerResultsTest, ARecordedSpaceHasConfigsAndEachOnce) {
+  TunerResults results = *ReadTunerResults(kCache);
+  results.tried.push_back(results.tried[0]);
+
+  EXPECT_EQ(WriteRecordedSpace(results).status().message(),
+            "The config block_size_x=16,mode=a is recorded twice, as numbers 1 and 3 of these "
+            "results, and a recorded space has each once. Leave one out.");
+  results.tried.clear();
+  EXPECT_THAT(WriteRecordedSpace(results).status().message(), HasSubstr("There is no config"));
+}
+
 TEST(TunerResultsTest, OfRecordsTheNewestOutcomeOfEachConfigCounts) {
   const auto trial = [](int64_t wg, auto outcome) {
     Record record;
