@@ -149,6 +149,9 @@ struct KernelFile {
   // No size is compiled in: a shape never seen compiles nothing.
   bool dynamic() const { return compile_time_sizes.empty(); }
   std::string solver_name() const;
+  // What a program that compiles the source itself tells its compiler: the standard that attune
+  // takes, unless the file has one, and the file's options. Empty of a binary.
+  std::vector<std::string> all_compile_options() const;
 };
 
 // Largest file, and largest source, that is read.

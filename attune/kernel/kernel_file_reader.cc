@@ -484,6 +484,18 @@ std::string_view Name(KernelLanguage language) {
 
 std::string KernelFile::solver_name() const { return fmt::format("{}.{}", Name(language), name); }
 
+std::vector<std::string> KernelFile::all_compile_options() const {
+  if (is_binary) return {};
+  const bool is_cuda = language == KernelLanguage::kCuda;
+  const std::string standard = is_cuda ? "--std=" : "-cl-std=";
+  std::vector<std::string> options = compile_options;
+  if (std::none_of(options.begin(), options.end(),
+                   [&](const std::string& option) { return option.starts_with(standard); })) {
+    options.insert(options.begin(), standard + (is_cuda ? "c++17" : "CL1.2"));
+  }
+  return options;
+}
+
 Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage language) {
   if (json.size() > kMaxKernelFileBytes) {
     return InvalidArgument(fmt::format("(the whole file): has {} bytes; {} are allowed.",

@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
 #include <mutex>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "attune/base/process_variables.h"
 #include "attune/runtime/tuner_client.h"
@@ -52,19 +52,6 @@ Result<fs::path> FindEvaluatorBesideTheTuner() {
     if (fs::exists(evaluator, error)) return evaluator;
   }
   return FindEvaluatorProgram();
-}
-
-std::string CompileOptions(const kernel::KernelFile& file) {
-  const bool is_cuda = file.language == kernel::KernelLanguage::kCuda;
-  const std::string standard = is_cuda ? "--std=" : "-cl-std=";
-  const bool is_given =
-      std::any_of(file.compile_options.begin(), file.compile_options.end(),
-                  [&](const std::string& option) { return option.starts_with(standard); });
-  std::string options = is_given ? "" : standard + (is_cuda ? "c++17" : "CL1.2");
-  for (const std::string& option : file.compile_options) {
-    options += (options.empty() ? "" : " ") + option;
-  }
-  return options;
 }
 
 }  // namespace
@@ -140,7 +127,7 @@ Result<const KernelWinner*> KernelHandle::Choose(const kernel::OwnSizes& given) 
   ATTUNE_ASSIGN_OR_RETURN(winner.plan, kernel::MakePlan(file_, problem, served->config));
   if (!file_.is_binary) {
     ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served->config));
-    winner.compile_options = CompileOptions(file_);
+    winner.compile_options = fmt::format("{}", fmt::join(file_.all_compile_options(), " "));
   }
   for (const TunedSize& tuned : tuned_) {
     if (tuned.sizes != sizes || served->by != ServedBy::kExact) continue;

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kWisdomVersion = 1;
+constexpr int kWisdomVersion = 2;
 
 // Of C and C++.
 constexpr std::string_view kKeywords[] = {"alignas",
@@ -115,8 +115,9 @@ constexpr std::string_view kKeywords[] = {"alignas",
                                           "xor",
                                           "xor_eq"};
 // What every choice has beside sizes and parameters.
-constexpr std::string_view kMembers[] = {"device",   "defines", "launch_count",
-                                         "launches", "time_ns", "default_time_ns"};
+constexpr std::string_view kMembers[] = {"device",       "defines",        "compile_options",
+                                         "launch_count", "launches",       "workspace_bytes",
+                                         "time_ns",      "default_time_ns"};
 
 struct PlannedSize {
   const TunedSize* tuned = nullptr;
@@ -232,11 +233,13 @@ std::string StructText(const Wisdom& wisdom, const std::string& name, size_t lau
     text += fmt::format("  {} {}; /* a parameter */\n", CType(parameter).value(), parameter.name);
   }
   text += "  const char* defines; /* lines in front of the source */\n";
+  text += "  const char* compile_options; /* parted by blanks */\n";
   text += "  int launch_count;\n";
   text += fmt::format(
       "  struct {{\n    const char* function;\n    long long local[3];\n    long long groups[3]; "
       "/* for these sizes */\n    long long shared_bytes;\n  }} launches[{}];\n",
       launches);
+  text += "  long long workspace_bytes; /* for these sizes */\n";
   return text + "  double time_ns;\n  double default_time_ns;\n};\n\n";
 }
 
@@ -248,15 +251,18 @@ std::string ChoiceText(const Wisdom& wisdom, const PlannedSize& size) {
   for (const Parameter& parameter : wisdom.file->parameters) {
     text += ", " + CValue(size.tuned->config.at(parameter.name));
   }
-  text += fmt::format(",\n   {},\n   {}, {{", CString(size.defines), size.plan.launches.size());
+  text +=
+      fmt::format(",\n   {},\n   {},\n   {}, {{", CString(size.defines),
+                  CString(fmt::format("{}", fmt::join(wisdom.file->all_compile_options(), " "))),
+                  size.plan.launches.size());
   std::string separator;
   for (const kernel::PlannedLaunch& launch : size.plan.launches) {
     text += fmt::format("{}{{{}, {}, {}, {}}}", separator, CString(launch.function),
                         Dimensions(launch.local), Dimensions(launch.groups), launch.shared_bytes);
     separator = ", ";
   }
-  return text +
-         fmt::format("}},\n   {}, {}}},\n", size.tuned->time_ns, size.tuned->default_time_ns);
+  return text + fmt::format("}},\n   {}, {}, {}}},\n", size.plan.workspace_bytes,
+                            size.tuned->time_ns, size.tuned->default_time_ns);
 }
 
 // A function that finds the nearest choice as SizeDistance does.
@@ -315,6 +321,7 @@ Result<std::string> WisdomJson(const Wisdom& wisdom) {
                          {"content", wisdom.file->own->content.ToHex()},
                          {"language", std::string(Name(wisdom.file->language))},
                          {"sources", wisdom.file->source_names},
+                         {"compile_options", wisdom.file->all_compile_options()},
                          {"device", wisdom.device.device},
                          {"arch", wisdom.device.arch},
                          {"choices", std::move(choices)}};

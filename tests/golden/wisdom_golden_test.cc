@@ -41,7 +41,9 @@ class WisdomGoldenTest : public testing::Test {
     auto file = kernel::LoadOwnKernel(path, "opencl");
     ASSERT_TRUE(file.ok()) << file.status().message();
     file_ = *std::move(file);
-    const Json golden = Json::parse(GoldenText("wisdom_v1.json"));
+    file_.compile_options = {"-cl-fast-relaxed-math", "-DN=\"a\""};
+    file_.workspace_bytes = *Expression::Parse("n * 4");
+    const Json golden = Json::parse(GoldenText("wisdom_v2.json"));
     wisdom_.file = &file_;
     wisdom_.device.backend = golden.at("language").get<std::string>();
     wisdom_.device.device = golden.at("device").get<std::string>();
@@ -58,14 +60,26 @@ TEST_F(WisdomGoldenTest, JsonIsReadAndWrittenAsEver) {
 
   ASSERT_TRUE(written.ok()) << written.status().message();
   EXPECT_EQ(wisdom_.tuned.size(), 2u);
-  EXPECT_TRUE(IsGolden("wisdom_v1.json", *written, "wisdom.md"));
+  EXPECT_TRUE(IsGolden("wisdom_v2.json", *written, "wisdom.md"));
 }
 
 TEST_F(WisdomGoldenTest, HeaderOfTheSameIsWrittenAsEver) {
   const auto written = WisdomHeader(wisdom_);
 
   ASSERT_TRUE(written.ok()) << written.status().message();
-  EXPECT_TRUE(IsGolden("wisdom_v1.h.txt", *written, "wisdom.md"));
+  EXPECT_TRUE(IsGolden("wisdom_v2.h.txt", *written, "wisdom.md"));
+}
+
+// A program that reads version 1 finds everything in its place.
+TEST_F(WisdomGoldenTest, Version2AddsToVersion1AndChangesNothing) {
+  const Json before = Json::parse(GoldenText("wisdom_v1.json"));
+  Json after = Json::parse(*WisdomJson(wisdom_));
+
+  EXPECT_EQ(after.erase("compile_options"), 1u);
+  after["attune_wisdom"] = 1;
+  for (Json& choice : after["choices"]) choice["workspace_bytes"] = 0;
+
+  EXPECT_EQ(after, before);
 }
 
 }  // namespace
