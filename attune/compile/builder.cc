@@ -72,8 +72,10 @@ BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
   if (blocks.ok()) {
     outcome.blocks_per_multiprocessor = *blocks;
   } else {
+    const bool is_incomplete = blocks.error().code() == StatusCode::kNotFound;
     outcome.result =
-        Failure{FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(blocks.error().message())};
+        Failure{is_incomplete ? FailureKind::kBuildFailed : FailureKind::kNotApplicable,
+                Phase::kBuild, BoundedLog(blocks.error().message())};
   }
   return outcome;
 }

@@ -70,6 +70,18 @@ TEST(BuilderTest, WhatFitsNoDeviceDoesNotApplyAndIsNotCompiledAgain) {
   EXPECT_EQ(solver.builds, 1);
 }
 
+TEST(BuilderTest, CodeWithoutAKernelOfItsLaunchesFailedToBuild) {
+  CountingSolver solver;
+  MemoryKernelCache cache;
+  const BuildRequest request{&solver, PackedGemm(8, 8, 8), Config{{"misnamed", int64_t{1}}}};
+
+  const BuildOutcome outcome = Builder(cache).Build(request, Target{});
+
+  ASSERT_NE(outcome.failure(), nullptr);
+  EXPECT_EQ(outcome.failure()->kind, FailureKind::kBuildFailed);
+  EXPECT_EQ(outcome.failure()->message, "There is no such kernel.");
+}
+
 TEST(BuilderTest, HowManyBlocksHaveRoomIsAskedBehindTheCacheToo) {
   CountingSolver solver;
   MemoryKernelCache cache;

@@ -41,6 +41,7 @@ class CountingSolver final : public Solver, public FitChecker {
     if (built.config.contains("large")) {
       return Unsupported("No room for " + built.artifact.bytes + ".");
     }
+    if (built.config.contains("misnamed")) return NotFound("There is no such kernel.");
     const auto blocks = built.config.find("blocks");
     if (blocks == built.config.end()) return std::optional<int>();
     return static_cast<int>(std::get<int64_t>(blocks->second));

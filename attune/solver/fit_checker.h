@@ -26,7 +26,8 @@ class FitChecker {
 
   // Of how many blocks a multiprocessor of `target` has room at a time, by what a block needs: the
   // least of all launches, 1 or more. Nothing where that is not known. kUnsupported, with the
-  // reason, if no device of `target` can launch it.
+  // reason, if no device of `target` can launch it; kNotFound if a kernel of its launches is not in
+  // the code that was built.
   virtual Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
                                                    const Target& target) const = 0;
 };

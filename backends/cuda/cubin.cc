@@ -20,6 +20,8 @@ constexpr uint8_t kRegisterCount = 0x2f;  // The number of a symbol, and the reg
 // Far beyond any GPU: a file that says more is damaged.
 constexpr int64_t kMostPlausibleThreads = int64_t{1} << 20;
 constexpr uint64_t kMostPlausibleBytes = uint64_t{1} << 30;
+// As long as a kernel's name may be in a kernel file.
+constexpr size_t kMostNameBytes = 4096 + 8;
 // Instructions have 8 bits for the number of a register, and one of those means none.
 constexpr uint32_t kMostRegisters = 255;
 
@@ -64,6 +66,19 @@ class ElfFile {
   std::string_view ContentOf(std::string_view name) const {
     const Elf64_Shdr* const section = Section(name);
     return section == nullptr ? std::string_view() : Content(*section);
+  }
+
+  // What stands behind `prefix` in the names of sections.
+  std::vector<std::string> SectionsBehind(std::string_view prefix) const {
+    std::vector<std::string> found;
+    for (const Elf64_Shdr& section : sections_) {
+      if (section.sh_name >= names_.size()) continue;
+      // A damaged file has texts without an end.
+      const std::string_view text = names_.substr(section.sh_name, kMostNameBytes);
+      const std::string_view name = text.substr(0, text.find('\0'));
+      if (name.starts_with(prefix)) found.emplace_back(name.substr(prefix.size()));
+    }
+    return found;
   }
 
   bool IsSymbolCalled(uint32_t number, std::string_view name) const {
@@ -147,6 +162,12 @@ std::optional<CubinKernel> FindKernel(std::string_view cubin, std::string_view n
   const uint64_t section_bytes = shared == nullptr ? 0 : shared->sh_size;
   if (!registers || !most_threads || section_bytes > kMostPlausibleBytes) return std::nullopt;
   return CubinKernel{*registers, static_cast<int64_t>(section_bytes), *most_threads};
+}
+
+std::optional<std::vector<std::string>> FunctionsOf(std::string_view cubin) {
+  const ElfFile file(cubin);
+  if (file.Section(".symtab") == nullptr) return std::nullopt;
+  return file.SectionsBehind(".text.");
 }
 
 }  // namespace attune::cuda

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace attune::cuda {
 
@@ -16,5 +18,8 @@ struct CubinKernel {
 // The kernel `name` of an ELF file; nothing if it is not there, or the file is not understood: what
 // a newer compiler writes is left to the driver.
 std::optional<CubinKernel> FindKernel(std::string_view cubin, std::string_view name);
+
+// The symbols of all functions in an ELF file; nothing if the file is not understood.
+std::optional<std::vector<std::string>> FunctionsOf(std::string_view cubin);
 
 }  // namespace attune::cuda

@@ -1,10 +1,13 @@
 #include "backends/cuda/instances.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "backends/cuda/cubin.h"
 
 namespace attune::cuda {
 namespace {
@@ -75,6 +78,20 @@ std::string SymbolOf(std::string_view cubin, const std::string& function) {
     if (name == function) return std::string(symbol);
   }
   return function;
+}
+
+Status CheckHasKernels(std::string_view cubin, const std::vector<std::string>& functions) {
+  const auto there = FunctionsOf(cubin);
+  if (!there.has_value()) return Status::Ok();
+  for (const std::string& function : functions) {
+    const std::string symbol = SymbolOf(cubin, function);
+    if (std::find(there->begin(), there->end(), symbol) != there->end()) continue;
+    return NotFound(fmt::format(
+        "The compiled code has no kernel '{}', which a launch names; it has {}. Name one that it "
+        "has, or put extern \"C\" before the kernel in the source.",
+        function, there->empty() ? "none" : fmt::format("{}", fmt::join(*there, ", "))));
+  }
+  return Status::Ok();
 }
 
 }  // namespace attune::cuda

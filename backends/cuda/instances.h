@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "attune/base/status.h"
+
 namespace attune::cuda {
 
 // Compiler options of a recipe together with the kernels that its code has to have.
@@ -31,5 +33,9 @@ std::string WithSymbols(std::string cubin, const Symbols& symbols);
 
 // What the kernel `function` is called in `cubin`: itself, unless the table has it.
 std::string SymbolOf(std::string_view cubin, const std::string& function);
+
+// kNotFound names a kernel of `functions` that is not in `cubin`, and what is there. Ok where the
+// code is not understood, which is left to the driver.
+Status CheckHasKernels(std::string_view cubin, const std::vector<std::string>& functions);
 
 }  // namespace attune::cuda

@@ -11,6 +11,7 @@
 #include "attune/kernel/own_kernel.h"
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/elf_file_test.h"
 #include "backends/cuda/kernel_solver.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
@@ -51,6 +52,19 @@ TEST(InstancesTest, DamagedTablesAreNone) {
     flipped[size] = static_cast<char>(~flipped[size]);
     SymbolOf(flipped, "scale<3>");
   }
+}
+
+TEST(InstancesTest, AKernelThatIsNotInTheCodeIsNamedWithThoseThatAre) {
+  const std::string code =
+      WithSymbols(ElfFileOf({{".text.first", "1"}, {".text._Z5scale3", "2"}, {".symtab", ""}}),
+                  {{"scale<3>", "_Z5scale3"}});
+
+  EXPECT_TRUE(CheckHasKernels(code, {"first", "scale<3>"}).ok());
+  const Status missing = CheckHasKernels(code, {"first", "other"});
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("has no kernel 'other'"));
+  EXPECT_THAT(missing.message(), HasSubstr("it has first, _Z5scale3."));
+  EXPECT_TRUE(CheckHasKernels("code that is no ELF", {"other"}).ok());
 }
 
 class TemplateKernelTest : public testing::Test {
@@ -98,6 +112,21 @@ TEST_F(TemplateKernelTest, EveryConfigIsAnInstanceWhoseRoomIsKnown) {
     ASSERT_TRUE(blocks.ok()) << blocks.error().message();
     EXPECT_TRUE(blocks->has_value());
   }
+}
+
+TEST_F(TemplateKernelTest, AKernelThatTheSourceHasNotIsNamed) {
+  const auto file = FileWith("blurred");
+  ASSERT_TRUE(file.ok()) << file.error().message();
+  const Problem problem = *kernel::MakeOwnProblem(*file, file->own->usual_sizes);
+  const KernelSolver solver(nvrtc_, *file);
+  const Config config = *solver.DefaultConfig(problem, target_);
+  const auto built = solver.Build(*solver.Recipe(problem, config, target_));
+  ASSERT_TRUE(built.ok()) << built.error().message();
+
+  const auto blocks = solver.BlocksThatFit({*built, problem, config}, target_);
+
+  EXPECT_EQ(blocks.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(blocks.status().message(), HasSubstr("no kernel 'blurred', which a launch names"));
 }
 
 TEST_F(TemplateKernelTest, AnInstanceThatThereIsNotFailsToBuildWithWhatTheCompilerSays) {

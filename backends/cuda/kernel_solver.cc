@@ -88,6 +88,9 @@ Result<std::optional<int>> KernelSolver::BlocksThatFit(const BuiltCandidate& bui
                                                        const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelPlan plan,
                           kernel::MakePlan(file_, built.problem, built.config));
+  std::vector<std::string> functions;
+  for (const kernel::PlannedLaunch& launch : plan.launches) functions.push_back(launch.function);
+  ATTUNE_RETURN_IF_ERROR(CheckHasKernels(built.artifact.bytes, functions));
   return BlocksOfLaunches(built.artifact, plan, target.arch);
 }
 

@@ -96,4 +96,18 @@ Result<Artifact> BuildCodeObject(const Hipcc& hipcc, const BuildRecipe& recipe) 
   return Artifact{*std::move(code)};
 }
 
+Status CheckHasKernel(std::string_view bundle, std::string_view function) {
+  if (!bundle.starts_with("__CLANG_OFFLOAD_BUNDLE__")) return Status::Ok();
+  // A kernel's descriptor has a symbol of its own, which stands between two zeros.
+  std::string symbol(1, '\0');
+  symbol += function;
+  symbol += std::string_view(".kd\0", 4);
+  if (bundle.find(symbol) != std::string_view::npos) return Status::Ok();
+  return NotFound(
+      fmt::format("The compiled code has no kernel '{}', which a launch names. Name one that the "
+                  "source has, or "
+                  "put extern \"C\" before it there.",
+                  function));
+}
+
 }  // namespace attune::hip

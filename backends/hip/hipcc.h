@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/solver/backend.h"
@@ -34,5 +35,9 @@ Result<BuildRecipe> MakeRecipe(const Hipcc& hipcc, std::string source, const std
 // A code object in the bundle of hipcc's --genco. kInvalidArgument holds the compiler's log;
 // kUnavailable if there is no compiler or it crashed, kDeadlineExceeded if it took too long.
 Result<Artifact> BuildCodeObject(const Hipcc& hipcc, const BuildRecipe& recipe);
+
+// kNotFound if there is no kernel `function` in `bundle`, a code object of hipcc's. Ok where the
+// bundle is not understood.
+Status CheckHasKernel(std::string_view bundle, std::string_view function);
 
 }  // namespace attune::hip

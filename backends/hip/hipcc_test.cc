@@ -139,5 +139,16 @@ TEST_F(HipccTest, ACompilerThatHangsIsGivenUp) {
   EXPECT_EQ(Build(Hipcc(kShortNs), "source").status().code(), StatusCode::kDeadlineExceeded);
 }
 
+TEST(CodeObjectTest, AKernelThatIsNotInTheCodeIsNamed) {
+  std::string bundle = "__CLANG_OFFLOAD_BUNDLE__ code";
+  bundle += std::string_view("\0my_scale.kd\0scale\0", 19);
+
+  EXPECT_TRUE(CheckHasKernel(bundle, "my_scale").ok());
+  const Status missing = CheckHasKernel(bundle, "scale");
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("has no kernel 'scale'"));
+  EXPECT_TRUE(CheckHasKernel("CCOB compressed", "scale").ok());
+}
+
 }  // namespace
 }  // namespace attune::hip

@@ -79,4 +79,14 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact&, const Pr
   return Unsupported(fmt::format("{} can only be built: no AMD GPU is opened here.", id_.name));
 }
 
+Result<std::optional<int>> KernelSolver::BlocksThatFit(const BuiltCandidate& built,
+                                                       const Target&) const {
+  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelPlan plan,
+                          kernel::MakePlan(file_, built.problem, built.config));
+  for (const kernel::PlannedLaunch& launch : plan.launches) {
+    ATTUNE_RETURN_IF_ERROR(CheckHasKernel(built.artifact.bytes, launch.function));
+  }
+  return std::optional<int>();
+}
+
 }  // namespace attune::hip

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "attune/kernel/kernel_file.h"
+#include "attune/solver/fit_checker.h"
 #include "attune/solver/solver.h"
 #include "backends/hip/hipcc.h"
 
 namespace attune::hip {
 
 // Thread-safe: immutable.
-class KernelSolver final : public Solver {
+class KernelSolver final : public Solver, public FitChecker {
  public:
   // Borrows `hipcc`. REQUIRES: `file` was read for CUDA.
   KernelSolver(const Hipcc& hipcc, kernel::KernelFile file);
@@ -27,6 +29,9 @@ class KernelSolver final : public Solver {
   // kUnsupported: nothing here opens an AMD GPU.
   Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
                                            const Config& config, Device& device) const override;
+  // Nothing: how much room such a GPU has is not known here.
+  Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
+                                           const Target& target) const override;
 
  private:
   const Hipcc& hipcc_;
