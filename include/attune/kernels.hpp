@@ -46,8 +46,22 @@ class KernelDescription {
   KernelDescription& Parameter(const std::string& name, const std::vector<std::int64_t>& values) {
     std::vector<std::string> texts;
     for (const std::int64_t value : values) texts.push_back(std::to_string(value));
-    parameters_.push_back("{\"name\": " + Quoted(name) + ", \"values\": " + List(texts) + "}");
-    return *this;
+    return ParameterOf(name, texts);
+  }
+  // Real numbers, and names of C ("float"): methods of their own, because {1, 2} may be either kind
+  // of number.
+  KernelDescription& RealParameter(const std::string& name, const std::vector<double>& values) {
+    std::vector<std::string> texts;
+    for (const double value : values) {
+      const std::string text = Number(value);
+      const bool is_whole = text.find_first_of(".en") == std::string::npos;
+      texts.push_back(is_whole ? text + ".0" : text);
+    }
+    return ParameterOf(name, texts);
+  }
+  KernelDescription& NameParameter(const std::string& name,
+                                   const std::vector<std::string>& values) {
+    return ParameterOf(name, AllQuoted(values));
   }
   KernelDescription& Constraint(const std::string& expression) {
     constraints_.push_back(Quoted(expression));
@@ -163,6 +177,10 @@ class KernelDescription {
     if (!file) throw std::runtime_error("Cannot write " + path + ".");
   }
 
+  KernelDescription& ParameterOf(const std::string& name, const std::vector<std::string>& values) {
+    parameters_.push_back("{\"name\": " + Quoted(name) + ", \"values\": " + List(values) + "}");
+    return *this;
+  }
   std::string SourceName() const { return name_ + (language_ == "cuda" ? ".cu" : ".cl"); }
   KernelDescription& Operand(const std::string& name, const std::string& type,
                              const std::vector<std::string>& shape, const std::string& access) {

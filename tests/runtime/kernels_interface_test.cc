@@ -61,6 +61,18 @@ TEST_F(KernelsInterfaceTest, ADescriptionIsTheKernelFileThatItSays) {
   EXPECT_THAT(file->source, HasSubstr("// \"quoted\" \\ \t\n"));
 }
 
+TEST_F(KernelsInterfaceTest, ParametersOfADescriptionAreRealNumbersAndNamesToo) {
+  KernelDescription description = Scale();
+  description.RealParameter("RATIO", {1, 0.1, 1e300}).NameParameter("TYPE", {"float", "double"});
+
+  const auto file = kernel::LoadOwnKernel(description.Write(folder()));
+
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->parameters[1].values, (std::vector<ParameterValue>{1.0, 0.1, 1e300}));
+  EXPECT_EQ(file->parameters[2].values,
+            (std::vector<ParameterValue>{std::string("float"), std::string("double")}));
+}
+
 TEST_F(KernelsInterfaceTest, InCudaADescriptionMayNameAnInstanceOfATemplate) {
   KernelDescription description("scale", "template <int kBlock> __global__ void scale(float*);",
                                 "cuda");
