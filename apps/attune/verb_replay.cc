@@ -60,7 +60,9 @@ Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& 
   const auto make = [&](uint64_t seed) {
     return MakeSearcher(options.searcher, recorded.space, {.seed = seed, .elsewhere = elsewhere});
   };
-  ATTUNE_ASSIGN_OR_RETURN(replayed.result, ReplayRepeatedly(recorded, make, options.repeats));
+  auto result = ReplayRepeatedly(recorded, make, options.repeats);
+  if (!result.ok()) return result.status().WithContext(file);
+  replayed.result = *std::move(result);
   return replayed;
 }
 

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "attune/measure/race.h"
 
 namespace attune {
 namespace {
@@ -287,8 +290,17 @@ Json JsonOf(const ParameterValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
+// Of all its timed blocks, which are filled with launches.
+double TimedNs(const Measurement& measurement) {
+  const double block_ns =
+      std::min<double>(kBlockTargetNs, measurement.median_ns * kMaxBlockLaunches);
+  return static_cast<double>(measurement.samples_ns.size()) *
+         std::max(measurement.median_ns, block_ns);
+}
+
 void Take(const Trial& trial, TriedConfig& tried) {
   if (trial.build_ns > 0) tried.compile_ms = static_cast<double>(trial.build_ns) / 1e6;
+  if (trial.load_ns > 0) tried.framework_ms = static_cast<double>(trial.load_ns) / 1e6;
   if (const Failure* failure = trial.failure()) {
     tried.status = InvalidityOf(failure->kind);
     tried.time_ms = 0;
@@ -299,6 +311,7 @@ void Take(const Trial& trial, TriedConfig& tried) {
   if (measurement == nullptr) return;
   tried.status = "ok";
   tried.time_ms = measurement->median_ns / 1e6;
+  tried.benchmark_ms += TimedNs(*measurement) / 1e6;
   tried.runtimes_ms.clear();
   for (const double sample : measurement->samples_ns) tried.runtimes_ms.push_back(sample / 1e6);
 }
@@ -396,6 +409,8 @@ TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solve
   std::map<std::string, size_t> places;  // By config.
   for (const RecordedSet& set : sets) {
     results.device = set.set.target.device;
+    // What trying it took in the newest set is what counts.
+    std::set<size_t> seen;
     for (const Record& record : set.records) {
       const Trial& trial = record.trial;
       if (trial.candidate.solver.name != solver) continue;
@@ -406,7 +421,9 @@ TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solve
         // Qualified alone, it was never timed.
         results.tried.back().status = "";
       }
-      Take(trial, results.tried[place->second]);
+      TriedConfig& tried = results.tried[place->second];
+      if (seen.insert(place->second).second) tried.benchmark_ms = 0;
+      Take(trial, tried);
     }
   }
   std::erase_if(results.tried, [](const TriedConfig& tried) { return tried.status.empty(); });

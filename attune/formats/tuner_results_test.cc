@@ -154,5 +154,31 @@ TEST(TunerResultsTest, OfRecordsTheNewestOutcomeOfEachConfigCounts) {
   EXPECT_TRUE(ResultsOf(std::span(&set, 1), "opencl.other").tried.empty());
 }
 
+TEST(TunerResultsTest, OfRecordsWhatTryingAConfigTookIsToldToo) {
+  Measurement screened;
+  screened.median_ns = 1e5;
+  screened.samples_ns = {1e5, 1e5, 1e5};
+  Measurement final = screened;
+  final.median_ns = 5e6;
+  final.samples_ns = {5e6, 5e6};
+  Record record;
+  record.trial.candidate = {{"opencl.scale", 1}, {{"WG", int64_t{16}}}};
+  record.trial.build_ns = 30'000'000;
+  record.trial.load_ns = 4'000'000;
+  RecordedSet set;
+  for (const Measurement& measured : {screened, final}) {
+    record.trial.outcome = measured;
+    set.records.push_back(record);
+  }
+  const RecordedSet sets[] = {set, set};
+
+  const TriedConfig tried = ResultsOf(sets, "opencl.scale").tried.at(0);
+
+  // Three blocks that short launches fill, and two of one launch each.
+  EXPECT_DOUBLE_EQ(tried.benchmark_ms, 3 * 2 + 2 * 5);
+  EXPECT_EQ(tried.compile_ms, 30);
+  EXPECT_EQ(tried.framework_ms, 4);
+}
+
 }  // namespace
 }  // namespace attune

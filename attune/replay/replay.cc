@@ -58,6 +58,7 @@ Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const Searc
                                       int repeats) {
   ReplayResult result;
   result.basis = BasisOf(recorded);
+  ATTUNE_RETURN_IF_ERROR(CheckComparable(result.basis));
   int reached = 0;
   for (int repeat = 1; repeat <= repeats; ++repeat) {
     ATTUNE_ASSIGN_OR_RETURN(const auto searcher, make(static_cast<uint64_t>(repeat)));

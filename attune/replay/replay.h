@@ -36,8 +36,8 @@ TimesElsewhere TimesOf(const RecordedSpace& elsewhere, const ConfigSpace& space)
 // A new searcher for each repeat, so that no run learns from another.
 using SearcherForSeed = std::function<Result<std::unique_ptr<Searcher>>(uint64_t seed)>;
 
-// Repeats with the seeds 1 to `repeats`, each until a little after the budget. REQUIRES: repeats >
-// 0.
+// Repeats with the seeds 1 to `repeats`, each until a little after the budget. kInvalidArgument as
+// of CheckComparable. REQUIRES: repeats > 0.
 Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForSeed& make,
                                       int repeats);
 

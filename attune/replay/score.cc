@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "attune/replay/curve_fit.h"
 
 namespace attune {
@@ -14,6 +16,9 @@ namespace {
 constexpr double kFirstShare = 0.01;
 constexpr double kTargetShare = 0.95;
 constexpr int kGridPoints = 1000;
+// Of the way from the median to the optimum. Of published spaces random search is at 0.05 when its
+// budget is over.
+constexpr double kLeastGapShare = 0.01;
 // How far outside of the grid evaluations still count for the curve, as a part of its ends.
 constexpr double kMargin = 0.1;
 constexpr double kMarginForFew = 0.25;  // Times repeats over evaluations, in addition.
@@ -136,7 +141,27 @@ ScoreBasis BasisOf(const RecordedSpace& recorded) {
   }
   basis.grid_ms.back() = basis.budget_ms;
   basis.baseline_ms = BaselineOf(basis, MeanCost(recorded));
+  const double reached_ms = TargetOf(basis.times_ms, 1 - kLeastGapShare);
+  // It falls and never rises.
+  const auto end = std::find_if(basis.baseline_ms.begin(), basis.baseline_ms.end(),
+                                [&](double found_ms) { return found_ms <= reached_ms; });
+  basis.baseline_ms.erase(end, basis.baseline_ms.end());
+  basis.grid_ms.resize(basis.baseline_ms.size());
   return basis;
+}
+
+Status CheckComparable(const ScoreBasis& basis) {
+  if (basis.budget_ms <= 0) {
+    return InvalidArgument(
+        "Trying a config took 0 ms in the median (compile_ms, verification_ms, benchmark_ms and "
+        "framework_ms together), so that searchers have no budget. Record what it took; with 1 in "
+        "one of these columns every evaluation counts the same.");
+  }
+  if (!basis.grid_ms.empty()) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("Random search finds the least time ({} ms) of the {} configs that worked at "
+                  "once, so that no searcher can be better. Replay a larger space.",
+                  basis.optimum_ms(), basis.times_ms.size()));
 }
 
 std::vector<double> CurveOf(const ScoreBasis& basis, const std::vector<ReplayLog>& logs) {
@@ -157,9 +182,7 @@ std::vector<double> ScoresOf(const ScoreBasis& basis, const std::vector<double>&
   std::vector<double> scores;
   for (size_t i = 0; i < curve_ms.size(); ++i) {
     const double gap_ms = basis.baseline_ms[i] - basis.optimum_ms();
-    // Where random search has the optimum, whoever has it too is as good.
-    scores.push_back(gap_ms > 0 ? (basis.baseline_ms[i] - curve_ms[i]) / gap_ms
-                                : (curve_ms[i] > basis.optimum_ms() ? -1 : 0));
+    scores.push_back((basis.baseline_ms[i] - curve_ms[i]) / gap_ms);
   }
   return scores;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "attune/base/status.h"
 #include "attune/replay/recorded_space.h"
 
 namespace attune {
@@ -25,19 +26,27 @@ using ReplayLog = std::vector<ReplayedTrial>;
 
 // The difficulty of a space for random search, which decides for how long searchers are compared.
 struct ScoreBasis {
-  std::vector<double> times_ms;     // Of the configs that worked, ascending.
-  double target_ms = 0;             // 95 % of the way from the median to the optimum.
-  uint64_t evaluations = 0;         // That random search needs to reach it.
-  double budget_ms = 0;             // So many evaluations of median cost.
-  std::vector<double> grid_ms;      // Points of time at which searchers are compared.
+  std::vector<double> times_ms;  // Of the configs that worked, ascending.
+  double target_ms = 0;          // 95 % of the way from the median to the optimum.
+  uint64_t evaluations = 0;      // That random search needs to reach it.
+  double budget_ms = 0;          // So many evaluations of median cost.
+  // Points of time at which searchers are compared: up to where random search has come within a
+  // hundredth of the way from the median to the optimum, so that what it leaves to be won is no
+  // rounding error. Empty if it is there at once.
+  std::vector<double> grid_ms;
   std::vector<double> baseline_ms;  // What random search has found by then, calculated.
 
   double optimum_ms() const { return times_ms.front(); }
 };
 ScoreBasis BasisOf(const RecordedSpace& recorded);
 
+// kInvalidArgument, with the reason, if searchers cannot be compared on the space: nothing that was
+// tried took time, or random search finds the optimum at once.
+Status CheckComparable(const ScoreBasis& basis);
+
 // The mean over the repeats of what was found, as a time of the space, at each point of the grid:
-// an isotonic regression over the ranks of all repeats. REQUIRES: a log with a success at least.
+// an isotonic regression over the ranks of all repeats. REQUIRES: CheckComparable, and a log with a
+// success at least.
 std::vector<double> CurveOf(const ScoreBasis& basis, const std::vector<ReplayLog>& logs);
 
 // The score at each point of the grid, and the mean over them.

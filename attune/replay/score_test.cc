@@ -1,6 +1,11 @@
 #include "attune/replay/score.h"
 
+#include <string>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "attune/base/random.h"
 
 namespace attune {
 namespace {
@@ -60,6 +65,46 @@ TEST(ScoreTest, ARunThatImprovesScoresInBetween) {
   EXPECT_EQ(scores[500], 0);
   EXPECT_EQ(scores.back(), 1);
   EXPECT_NEAR(MeanValue(scores), 0, 0.002);
+}
+
+// Times 1, 2 and 3 ms at a cost of 10 ms each. Worse than the target of 1.05 are 2 of 3, which
+// takes ceil(2 / 2) = 1 evaluation, and random search is at rank 1 (3 + 1) / (1 + 1) = 2 from the
+// worst by then: the optimum.
+TEST(ScoreTest, WhereRandomSearchHasTheOptimumAtOnceThereIsNoScore) {
+  const ScoreBasis basis = BasisOf(
+      *ReadRecordedSpace("x,status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n"
+                         "1,ok,1,10,,,\n2,ok,2,10,,,\n3,ok,3,10,,,\n"));
+
+  const Status compared = CheckComparable(basis);
+
+  EXPECT_EQ(compared.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(compared.message().find("the least time (1 ms) of the 3 configs"), std::string::npos);
+}
+
+TEST(ScoreTest, ScoresOfSmallSpacesAreNoRoundingErrors) {
+  Random random(1);
+  for (int space = 0; space < 30; ++space) {
+    std::string csv = "x,status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n";
+    const uint64_t configs = 8 + random.Below(40);
+    for (uint64_t i = 0; i < configs; ++i) {
+      csv += fmt::format("{},ok,{},{},,,\n", i, 1 + random.Uniform(), 1 + random.Uniform());
+    }
+    const ScoreBasis basis = BasisOf(*ReadRecordedSpace(csv));
+    if (!CheckComparable(basis).ok()) continue;
+
+    const std::vector<double> curve_ms(basis.grid_ms.size(), basis.times_ms.back());
+
+    // Times are spread evenly: the worst is twice the way of the median from the optimum.
+    for (const double score : ScoresOf(basis, curve_ms)) EXPECT_GT(score, -1000) << csv;
+  }
+}
+
+TEST(ScoreTest, WithoutCostsThereIsNoBudget) {
+  const ScoreBasis basis = BasisOf(
+      *ReadRecordedSpace("x,status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n"
+                         "1,ok,5,,,,\n2,ok,3,,,,\n3,ok,1,7,,,\n"));
+
+  EXPECT_NE(CheckComparable(basis).message().find("took 0 ms in the median"), std::string::npos);
 }
 
 TEST(ScoreTest, WhatIsFoundAfterTheBudgetDoesNotReachTheTarget) {
