@@ -346,5 +346,31 @@ TEST(ConfigSpaceTest, ConstantsAndPredicatesTakePartInConstraints) {
   EXPECT_EQ(Text(space->At(2)), "a=5");
 }
 
+// That of `count` parameters P0, P1, ... with the values 1 to `values` under one constraint.
+Result<ConfigSpace> Factors(int count, int64_t values, std::string_view constraint) {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < count; ++i) {
+    Parameter& parameter = parameters.emplace_back();
+    parameter.name = "P" + std::to_string(i);
+    for (int64_t value = 1; value <= values; ++value) parameter.values.emplace_back(value);
+  }
+  return ConfigSpace::Create(std::move(parameters), {Rule(constraint)});
+}
+
+// Combinations of five and three factors up to 4096, and of eight that divide it, counted by a
+// program of its own.
+TEST(ConfigSpaceTest, ProductsOfManyValuedParametersAreBoundedFromTheirFirstFactors) {
+  const auto five = Factors(5, 1024, "P0 * P1 * P2 * P3 * P4 <= 4096");
+  const auto three = Factors(3, 4095, "4096 >= P0 * P1 * P2");
+  const auto divisors = Factors(8, 100, "4096 % (P0*P1*P2*P3*P4*P5*P6*P7) == 0");
+
+  ASSERT_TRUE(five.ok()) << five.status().message();
+  EXPECT_EQ(five->size(), 1'807'575u);
+  ASSERT_TRUE(three.ok()) << three.status().message();
+  EXPECT_EQ(three->size(), 168'733u);
+  ASSERT_TRUE(divisors.ok()) << divisors.status().message();
+  EXPECT_EQ(divisors->size(), 115'674u);
+}
+
 }  // namespace
 }  // namespace attune

@@ -196,8 +196,8 @@ class GroupBuilder {
         forward.children.push_back(StateBehind(plan, next));
       }
       const GroupLimits& limits = problem_.limits;
-      if (next.size() > limits.states || steps_ + forward.children.size() > limits.steps ||
-          checks_ > limits.checks) {
+      if (next.size() > limits.states || next.size() * plan.StateWords() > limits.words ||
+          steps_ + forward.children.size() > limits.steps || checks_ > limits.checks) {
         return TooLarge(level);
       }
     }
@@ -230,11 +230,19 @@ class GroupBuilder {
 
   Status TooLarge(size_t level) const {
     const GroupLimits& limits = problem_.limits;
+    const bool one_reads_all = std::any_of(
+        problem_.constraints.begin(), problem_.constraints.end(),
+        [this](const auto* bound) { return bound->parameters.size() == problem_.order.size(); });
+    const std::string_view remedy =
+        one_reads_all ? "give them fewer values, or split the constraint that reads all of them "
+                        "into several that read a few each"
+                      : "put parameters that one constraint reads next to each other";
     return ResourceExhausted(fmt::format(
-        "The {} parameters that constraints tie to '{}' need more than {} states, {} steps or {} "
-        "checks at '{}'; put parameters that one constraint reads next to each other.",
+        "The {} parameters that constraints tie to '{}' need more than {} states ({} words), "
+        "{} steps or {} checks at '{}'; {}.",
         problem_.order.size(), (*problem_.parameters)[problem_.order.front()].name, limits.states,
-        limits.steps, limits.checks, (*problem_.parameters)[problem_.order[level]].name));
+        limits.words, limits.steps, limits.checks,
+        (*problem_.parameters)[problem_.order[level]].name, remedy));
   }
 
   // From the last level to the first, leaving out what leads nowhere.

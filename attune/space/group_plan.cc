@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "attune/space/implied_constraint.h"
+
 namespace attune {
 namespace {
 
@@ -72,7 +74,65 @@ class Planner {
       for (const int level : planned.levels) positions.insert(plan_.program.AddPosition(level));
       closures_.push_back(std::move(positions));
     }
+    const std::vector<int> levels = planned.levels;
+    const bool is_computed = planned.truth.has_value();
     plan_.constraints.push_back(std::move(planned));
+    // What reads all but the last of two is seen without.
+    for (size_t chosen = 2; is_computed && chosen < levels.size(); ++chosen) {
+      AddImplied(bound, {levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(chosen)});
+    }
+  }
+
+  // What `bound` says of the parameters at `levels`, which are the first that it reads.
+  void AddImplied(const BoundConstraint& bound, const std::vector<int>& levels) {
+    std::vector<std::string> later;
+    for (const size_t parameter : bound.parameters) {
+      if (LevelOf(parameter) > levels.back()) {
+        later.push_back((*problem_.parameters)[parameter].name);
+      }
+    }
+    const Expression& expression = *bound.constraint->expression;
+    const auto range_of = [&](std::string_view name) {
+      const NameMeaning meaning = MeaningOf(bound, name);
+      return meaning.values != nullptr ? RangeOfValues(*meaning.values)
+                                       : RangeOfValues({*meaning.constant});
+    };
+    for (const ExpressionTree& tree : ImpliedWithout(later, expression.tree(), range_of)) {
+      PlannedConstraint implied;
+      implied.bound = &bound;
+      implied.truth =
+          plan_.program.AddTruth(tree, expression.dialect(),
+                                 [&](std::string_view name) { return MeaningOf(bound, name); });
+      if (!implied.truth.has_value()) continue;
+      std::set<ColumnId> closure = ClosureOf(*implied.truth);
+      std::set<int> read;
+      for (const ColumnId id : closure) {
+        const Column& column = plan_.program.columns()[id];
+        if (column.op == ColumnOp::kParameter) read.insert(column.level);
+      }
+      // One of fewer parameters was implied before.
+      if (!read.contains(levels.back())) continue;
+      implied.levels.assign(read.begin(), read.end());
+      closures_.push_back(std::move(closure));
+      plan_.constraints.push_back(std::move(implied));
+    }
+  }
+
+  // Nothing if they are not numbers of one kind.
+  static std::optional<NameRange> RangeOfValues(const std::vector<ParameterValue>& values) {
+    NameRange range;
+    range.is_integer = std::holds_alternative<int64_t>(values.front());
+    std::vector<double> numbers;
+    for (const ParameterValue& value : values) {
+      const bool is_integer = std::holds_alternative<int64_t>(value);
+      if (is_integer != range.is_integer || std::holds_alternative<std::string>(value)) return {};
+      numbers.push_back(is_integer ? static_cast<double>(std::get<int64_t>(value))
+                                   : std::get<double>(value));
+    }
+    const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    range.low = *low;
+    range.high = *high;
+    return range;
   }
 
   // `root` and all columns that it reads, directly or not, but constants.
