@@ -11,9 +11,12 @@
 
 #include "attune/base/process_variables.h"
 #include "attune/runtime/tuner_client.h"
+#include "attune/solver/solver.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/tuner.h"
-#include "attune/wisdom/own_kernel_tuning.h"
+#include "attune/wisdom/own_kernel_check.h"
+#include "backends/host/execution_environment.h"
+#include "backends/host/thread_wait_policy.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -22,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
-// As OwnKernelServer keeps executables.
 constexpr size_t kMaxWinners = 64;
+constexpr const char* kChildrenWait = "passive";
 
 // Backends of this process and children read kernel files where this says.
 void PutFirst(const fs::path& file) {
@@ -63,6 +66,7 @@ Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
   ATTUNE_ASSIGN_OR_RETURN(kernel::KernelFile loaded, kernel::LoadOwnKernel(path));
   // Before a backend looks for kernels.
   PutFirst(path);
+  const bool has_own_openmp = host::SetThreadWaitPolicyInProgram().has_value();
   const std::string device =
       options.device.empty() ? fmt::format("{}:0", Name(loaded.language)) : options.device;
   BackendList backends = LazyBackends();
@@ -70,8 +74,15 @@ Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
   if (place.target.backend != Name(loaded.language)) {
     ATTUNE_ASSIGN_OR_RETURN(loaded, kernel::LoadOwnKernel(path, place.target.backend));
   }
+  // What this process has loaded has no part in what children measure.
+  const auto waiting = place.environment.find(host::kWaitPolicyField);
+  const bool tells_children = has_own_openmp && waiting != place.environment.end();
+  if (tells_children) waiting->second = kChildrenWait;
   std::unique_ptr<KernelHandle> handle(
       new KernelHandle(std::move(backends), std::move(place), std::move(loaded), options));
+  if (tells_children) {
+    handle->child_variables_ = {fmt::format("{}={}", host::kWaitPolicyVariable, kChildrenWait)};
+  }
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, DatabaseOf(options.database));
   ATTUNE_ASSIGN_OR_RETURN(handle->store_, OpenSqlStore(database));
   return handle;
@@ -83,17 +94,21 @@ kernel::OwnSizes KernelHandle::WithUsual(const kernel::OwnSizes& sizes) const {
   return all;
 }
 
+Result<OwnKernelPlace> KernelHandle::PlaceOfChildren() const {
+  ATTUNE_ASSIGN_OR_RETURN(const fs::path evaluator, FindEvaluatorBesideTheTuner());
+  return OwnKernelPlace{*place_.backend, place_.device_spec, place_.target,   place_.environment,
+                        *store_,         evaluator,          child_variables_};
+}
+
 Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
   TuneOptions options;
   options.per_problem_ns = options_.per_size_ns;
   options.seed = options_.seed;
-  ATTUNE_ASSIGN_OR_RETURN(const fs::path evaluator, FindEvaluatorBesideTheTuner());
-  const OwnKernelPlace place{*place_.backend, place_.device_spec, place_.target, place_.environment,
-                             *store_,         evaluator};
+  ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
   ATTUNE_ASSIGN_OR_RETURN(const TuneReport report,
                           TuneOwnKernel(place, file_, WithUsual(sizes), options));
   // What was ready before may not be the best any more.
-  server_.reset();
+  tuned_.reset();
   winners_.clear();
   if (report.choice.has_value()) return Status::Ok();
   std::string why;
@@ -105,32 +120,50 @@ Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
       file_.own->name, why.empty() ? "none was ready in time" : why));
 }
 
-Status KernelHandle::Refresh() {
-  ATTUNE_ASSIGN_OR_RETURN(tuned_, TunedSizesOf(*store_, file_, place_.target, place_.environment));
-  if (device_ == nullptr) {
-    ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(place_.device_spec));
+Result<ServedConfig> KernelHandle::Serve(const kernel::OwnSizes& sizes, const Problem& problem) {
+  const SolverId id{fmt::format("{}.{}", place_.target.backend, file_.own->name), file_.version};
+  const Solver* solver = FindSolver(place_.backend->solvers(), id);
+  if (solver == nullptr) {
+    return NotFound(
+        fmt::format("There is no solver {} on '{}'. Put the kernel file into ATTUNE_KERNEL_PATH.",
+                    Text(id), Text(place_.target)));
   }
-  ATTUNE_ASSIGN_OR_RETURN(
-      server_, OwnKernelServer::Create(file_, place_.backend->solvers(), *device_, tuned_));
-  return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place_.target));
+  if (!tuned_.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(tuned_,
+                            TunedSizesOf(*store_, file_, place_.target, place_.environment));
+  }
+  for (const TunedSize& tuned : *tuned_) {
+    if (tuned.sizes == sizes) return ServedConfig{tuned.config, ServedBy::kExact, sizes, {}};
+  }
+  ServedConfig served;
+  if (!tuned_->empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
+    OwnKernelCheck check(place, id, problem);
+    served =
+        ChooseConfig(*tuned_, sizes, [&](const Config& config, ServedBy) { return check(config); });
+  }
+  if (served.by == ServedBy::kDefault) {
+    ATTUNE_ASSIGN_OR_RETURN(served.config, solver->DefaultConfig(problem, place_.target));
+  }
+  return served;
 }
 
 Result<const KernelWinner*> KernelHandle::Choose(const kernel::OwnSizes& given) {
   const kernel::OwnSizes sizes = WithUsual(given);
   const auto known = winners_.find(sizes);
   if (known != winners_.end()) return &known->second;
-  if (server_ == nullptr) ATTUNE_RETURN_IF_ERROR(Refresh());
-  ATTUNE_ASSIGN_OR_RETURN(const ServedConfig* served, server_->Select(sizes));
-  KernelWinner winner;
-  winner.served = *served;
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file_, sizes));
-  ATTUNE_ASSIGN_OR_RETURN(winner.plan, kernel::MakePlan(file_, problem, served->config));
+  KernelWinner winner;
+  ATTUNE_ASSIGN_OR_RETURN(winner.served, Serve(sizes, problem));
+  const ServedConfig& served = winner.served;
+  ATTUNE_ASSIGN_OR_RETURN(winner.plan, kernel::MakePlan(file_, problem, served.config));
   if (!file_.is_binary) {
-    ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served->config));
+    ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served.config));
     winner.compile_options = fmt::format("{}", fmt::join(file_.all_compile_options(), " "));
   }
-  for (const TunedSize& tuned : tuned_) {
-    if (tuned.sizes != sizes || served->by != ServedBy::kExact) continue;
+  for (const TunedSize& tuned : *tuned_) {
+    if (tuned.sizes != sizes || served.by != ServedBy::kExact) continue;
     winner.time_ns = tuned.time_ns;
     winner.default_time_ns = tuned.default_time_ns;
   }

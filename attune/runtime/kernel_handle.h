@@ -15,7 +15,8 @@
 #include "attune/kernel/own_kernel.h"
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
-#include "attune/wisdom/own_kernel_server.h"
+#include "attune/wisdom/config_choice.h"
+#include "attune/wisdom/own_kernel_tuning.h"
 #include "attune/wisdom/tuned_size.h"
 
 namespace attune {
@@ -37,18 +38,20 @@ struct KernelWinner {
   double default_time_ns = 0;
 };
 
-// Not thread-safe.
+// Nothing is compiled, checked or timed in this process, but in children of it. Not thread-safe.
 class KernelHandle {
  public:
-  // Puts `file` in front of ATTUNE_KERNEL_PATH of the process. Errors as of LoadOwnKernel and
-  // FindPlace, and of the store.
+  // Puts `file` in front of ATTUNE_KERNEL_PATH of the process, and sets how threads wait
+  // (SetThreadWaitPolicyInProgram): records are made and looked up as those of the verbs are.
+  // Errors as of LoadOwnKernel and FindPlace, and of the store.
   static Result<std::unique_ptr<KernelHandle>> Open(const std::filesystem::path& file,
                                                     const KernelHandleOptions& options);
 
   // kUnavailable if not one config could be timed; else as TuneOwnKernel. `sizes` that are left out
   // have their usual value.
   Status Tune(const kernel::OwnSizes& sizes);
-  // Valid until the next call.
+  // Where the size was not tuned, the config of the nearest one is checked on it first. Valid until
+  // the next call.
   Result<const KernelWinner*> Choose(const kernel::OwnSizes& sizes);
 
  private:
@@ -60,17 +63,17 @@ class KernelHandle {
         options_(options) {}
 
   kernel::OwnSizes WithUsual(const kernel::OwnSizes& sizes) const;
-  // The server of what the store knows now.
-  Status Refresh();
+  // Children that wait as the environment of the place says.
+  Result<OwnKernelPlace> PlaceOfChildren() const;
+  Result<ServedConfig> Serve(const kernel::OwnSizes& sizes, const Problem& problem);
 
   const BackendList backends_;
   const Place place_;
   const kernel::KernelFile file_;
   const KernelHandleOptions options_;
   std::unique_ptr<RecordStore> store_;
-  std::vector<TunedSize> tuned_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<OwnKernelServer> server_;
+  std::vector<std::string> child_variables_;
+  std::optional<std::vector<TunedSize>> tuned_;  // What the store knew when it was asked.
   std::map<kernel::OwnSizes, KernelWinner> winners_;
 };
 

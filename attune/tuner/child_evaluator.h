@@ -21,6 +21,8 @@ namespace attune {
 struct ChildOptions {
   std::filesystem::path program;  // The evaluator executable, see FindEvaluatorProgram().
   std::string device;             // `cpu`, `opencl:0`, ...: opened by the child.
+  // "NAME=value": in the environment of children, instead of what this process has.
+  std::vector<std::string> variables = {};
   // Children that qualify at once; 0 means one for each core, or one where candidates share it.
   int jobs = 0;
   // A child qualifies one candidate after another until one fails; who fails behind others is tried

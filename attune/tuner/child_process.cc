@@ -33,16 +33,34 @@ constexpr int kExitPatienceMs = 1000;
 constexpr int kMaxOutputReads = 64;
 constexpr std::streamsize kLongestLine = 4096;  // Of /proc/PID/status.
 
+// The environment of this process, where no name is that of one of `variables`, and these.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& variables) {
+  std::vector<char*> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const bool is_replaced =
+        std::any_of(variables.begin(), variables.end(), [&](const std::string& variable) {
+          return std::string_view(*entry).starts_with(variable.substr(0, variable.find('=') + 1));
+        });
+    if (!is_replaced) entries.push_back(*entry);
+  }
+  for (const std::string& variable : variables) {
+    entries.push_back(const_cast<char*>(variable.c_str()));
+  }
+  entries.push_back(nullptr);
+  return entries;
+}
+
 // Descriptors of the parent become those that the protocol names; posix_spawn's error number.
 // REQUIRES: all above kEvaluationSocketFd, so that no dup2 overwrites a source.
-int StartProgram(const std::vector<std::string>& command, int socket, int output, pid_t* pid) {
+int StartProgram(const std::vector<std::string>& command, char* const* variables, int socket,
+                 int output, pid_t* pid) {
   SpawnSettings settings;
   ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(settings.actions(), output, 1);
   ::posix_spawn_file_actions_adddup2(settings.actions(), output, 2);
   ::posix_spawn_file_actions_adddup2(settings.actions(), socket, kEvaluationSocketFd);
   ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), kEvaluationSocketFd + 1);
-  return settings.Spawn(command, environ, pid);
+  return settings.Spawn(command, variables, pid);
 }
 
 // Moves a descriptor above those that the protocol fixes.
@@ -90,7 +108,9 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options,
   pid_t pid = -1;
   std::vector<std::string> command = {options.program.string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const int error = StartProgram(command, child_socket.get(), child_output.get(), &pid);
+  const std::vector<char*> variables = EnvironmentWith(options.variables);
+  const int error =
+      StartProgram(command, variables.data(), child_socket.get(), child_output.get(), &pid);
   if (error != 0) {
     return Unavailable(
         fmt::format("Cannot start '{}': {}.", options.program.string(), strerror(error)));

@@ -18,11 +18,6 @@ constexpr uint64_t kSeed = 1;
 
 }  // namespace
 
-std::string_view Name(ServedBy by) {
-  if (by == ServedBy::kExact) return "exact";
-  return by == ServedBy::kNearest ? "nearest" : "default";
-}
-
 Result<std::unique_ptr<OwnKernelServer>> OwnKernelServer::Create(kernel::KernelFile file,
                                                                  const SolverList& solvers,
                                                                  Device& device,
@@ -87,26 +82,13 @@ Result<OwnKernelServer::Ready> OwnKernelServer::Choose(const kernel::OwnSizes& s
                                                        const Problem& problem) {
   ATTUNE_RETURN_IF_ERROR(solver_->IsApplicable(problem, device_.target()));
   Ready ready;
-  std::vector<Config> tried;
-  for (const TunedSize* tuned : NearestFirst(tuned_, sizes)) {
-    const bool is_exact = tuned->sizes == sizes;
-    if (std::find(tried.begin(), tried.end(), tuned->config) != tried.end()) continue;
-    if (tried.size() == kMaxTried) break;
-    tried.push_back(tuned->config);
-    auto executable = Load(problem, tuned->config);
-    Status fits = executable.status();
-    if (fits.ok() && !is_exact) fits = Check(problem, **executable);
-    if (!fits.ok()) {
-      ready.served.passed_over.push_back(
-          fmt::format("{}: {}", Text(tuned->config), fits.message()));
-      continue;
-    }
-    ready.executable = *std::move(executable);
-    ready.served.config = tuned->config;
-    ready.served.by = is_exact ? ServedBy::kExact : ServedBy::kNearest;
-    ready.served.tuned_for = tuned->sizes;
-    return ready;
-  }
+  ready.served = ChooseConfig(tuned_, sizes, [&](const Config& config, ServedBy by) -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(auto executable, Load(problem, config));
+    if (by != ServedBy::kExact) ATTUNE_RETURN_IF_ERROR(Check(problem, *executable));
+    ready.executable = std::move(executable);
+    return Status::Ok();
+  });
+  if (ready.served.by != ServedBy::kDefault) return ready;
   ATTUNE_ASSIGN_OR_RETURN(ready.served.config, solver_->DefaultConfig(problem, device_.target()));
   ATTUNE_ASSIGN_OR_RETURN(ready.executable, Load(problem, ready.served.config));
   return ready;

@@ -16,33 +16,18 @@
 #include "attune/kernel/own_kernel.h"
 #include "attune/solver/solver.h"
 #include "attune/space/config.h"
+#include "attune/wisdom/config_choice.h"
 #include "attune/wisdom/tuned_size.h"
 
 namespace attune {
 
-// Why a config serves a size.
-enum class ServedBy {
-  kExact,    // That size was tuned.
-  kNearest,  // A near one was, and its config launches and is right here, too.
-  kDefault,  // No near one has a config that is: the author's default.
-};
-std::string_view Name(ServedBy by);  // "exact", "nearest", "default".
-
-struct ServedConfig {
-  Config config;
-  ServedBy by = ServedBy::kDefault;
-  kernel::OwnSizes tuned_for;            // Where the config is from; empty for the default.
-  std::vector<std::string> passed_over;  // Configs of nearer sizes, and why they do not serve here.
-};
-
-// Not thread-safe: one for each thread that launches. Borrows what it is created with, which must
-// outlive it.
+// Checks and launches in this process: a config that crashes where it was not tuned takes the
+// process with it (KernelHandle checks in others). Not thread-safe: one for each thread that
+// launches. Borrows what it is created with, which must outlive it.
 class OwnKernelServer {
  public:
   // Sizes whose executables are kept; the one that was used longest ago goes first.
   static constexpr size_t kMaxSizes = 64;
-  // Nearest sizes that are tried for one that is new.
-  static constexpr size_t kMaxTried = 4;
 
   // `solvers` are those of the device's backend, which has the kernel `name` and its reference from
   // ATTUNE_KERNEL_PATH. kNotFound if it has not.

@@ -8,17 +8,22 @@
 
 namespace attune {
 
-Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
-                                 const kernel::OwnSizes& sizes, const TuneOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file, sizes));
+Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place) {
   ChildOptions children;
   children.program = place.evaluator;
   if (children.program.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
   }
   children.device = place.device_spec;
+  children.variables = place.variables;
   ShareIfCostly(place.backend, children);
-  const std::unique_ptr<Evaluator> evaluator = MakeChildEvaluator(children);
+  return MakeChildEvaluator(children);
+}
+
+Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
+                                 const kernel::OwnSizes& sizes, const TuneOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file, sizes));
+  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, MakeEvaluatorAt(place));
   SteadyClock clock;
   OtherPlaces other_places(place.target);
   TunerParts parts;

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/solver/backend.h"
+#include "attune/tuner/evaluator.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -19,14 +22,18 @@ struct OwnKernelPlace {
   Target target;
   Environment environment;
   RecordStore& store;  // What is measured is kept there, and what is there is not measured again.
-  std::filesystem::path evaluator = {};  // Empty: FindEvaluatorProgram.
+  std::filesystem::path evaluator = {};     // Empty: FindEvaluatorProgram.
+  std::vector<std::string> variables = {};  // As those of ChildOptions.
 };
 
+// Children of `place` that qualify and time. They find the kernel by ATTUNE_KERNEL_PATH. kNotFound
+// if there is no program for them.
+Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place);
+
 // Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the
-// program of: a crash, a hang or a wrong result costs its candidate. They find the kernel by
-// ATTUNE_KERNEL_PATH. If a choice stands
-// already, that is all that is reported. Takes no turns
-// with other processes: nobody else should measure on the device.
+// program of: a crash, a hang or a wrong result costs its candidate. If a choice stands already,
+// that is all that is reported. Takes no turns with other processes: nobody else should measure on
+// the device.
 Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
                                  const kernel::OwnSizes& sizes, const TuneOptions& options);
 

@@ -75,8 +75,9 @@ typedef struct attune_kernel_choice {
 } attune_kernel_choice;
 
 /* Opens the kernel of `file` on a device. Puts the file in front of ATTUNE_KERNEL_PATH of this
- * process, where what attune starts finds it: before other threads read the environment. Null
- * `options` are the defaults.
+ * process, where what attune starts finds it, and sets OMP_WAIT_POLICY, OMP_PROC_BIND and
+ * OPENBLAS_THREAD_TIMEOUT as a run time does (docs/serving.md): before other threads read the
+ * environment. Null `options` are the defaults.
  *
  * ATTUNE_INVALID_ARGUMENT with file and line for a file that is no kernel of one's own,
  * ATTUNE_NOT_FOUND for a device that is not there. */
@@ -94,9 +95,13 @@ ATTUNE_API void attune_kernel_close(attune_kernel* kernel);
 ATTUNE_API attune_code attune_kernel_tune(attune_kernel* kernel, const attune_kernel_size* sizes,
                                           size_t size_count);
 
-/* What is best for these sizes. The first time that a size comes this opens the device and
- * compiles, and where the size was not tuned checks the config of the nearest one on it; then it is
- * looked up. `choice` is valid until the next call with this kernel. */
+/* What is best for these sizes. The first time that a size comes which was not tuned, the config of
+ * the nearest one is compiled and checked on it, in a process of its own: one that crashes or hangs
+ * (which takes 20 s) is passed over, up to four. Then it is looked up. `choice` is valid until the
+ * next call with this kernel.
+ *
+ * ATTUNE_INVALID_ARGUMENT for a size that the kernel has not, ATTUNE_NOT_FOUND without
+ * attune-evaluator where there is something to check. */
 ATTUNE_API attune_code attune_kernel_choose(attune_kernel* kernel, const attune_kernel_size* sizes,
                                             size_t size_count, const attune_kernel_choice** choice);
 

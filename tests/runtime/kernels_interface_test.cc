@@ -1,5 +1,5 @@
-// A program's own kernel by libattune.so: what is refused, and how. Tuning and choosing on a device
-// is proven by tests/install, on an installed attune.
+// A program's own kernel by libattune.so: what is refused, and how; and on the first OpenCL device
+// what it agrees upon with the verbs, and what a config costs that crashes where it was not tuned.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +10,8 @@
 #include "attune/base/file.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/kernels.hpp"
+#include "attune/record/record_store.h"
+#include "storage/sql/sql_store.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
@@ -133,6 +135,78 @@ TEST_F(KernelsInterfaceTest, ADeviceThatIsNotThereIsNamed) {
 
   EXPECT_EQ(Open(Scale().Write(folder()).c_str(), &options), ATTUNE_NOT_FOUND);
   EXPECT_THAT(attune_last_message(), HasSubstr("opencl:99"));
+}
+
+// Right wherever it is tuned; with BLOCK=64, the better config, it crashes for few elements.
+KernelDescription CrashingWhereItIsSmall() {
+  KernelDescription description("crashing", R"(
+__kernel void scale(__global const float* x, __global float* y, int n) {
+  const int i = get_global_id(0);
+  float sum = 0;
+#if BLOCK == 1
+  for (int k = 0; k < 2000; ++k) sum += x[(i + k) % n] * 1e-20f;
+#else
+  if (n < 1000) *(volatile __global int*)0 = 1;
+#endif
+  if (i < n) y[i] = 3 * x[i] + sum;
+})");
+  description.Size("n", 4096)
+      .Parameter("BLOCK", {1, 64})
+      .In("x", "f32", {"n"})
+      .Out("y", "f32", {"n"})
+      .Scalar("int", "n")
+      .Launch("scale", {"BLOCK"}, {"ceil_div(n, BLOCK)"});
+  return description;
+}
+
+class KernelsOnOpenClTest : public KernelsInterfaceTest {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"OMP_WAIT_POLICY", "OMP_PROC_BIND", "OPENBLAS_THREAD_TIMEOUT"}) {
+      world_.Set(name, std::nullopt);
+    }
+    world_.Set("ATTUNE_KERNEL_PATH", std::nullopt);
+    path_ = CrashingWhereItIsSmall().Write(folder());
+    if (Open(path_.c_str(), nullptr) == ATTUNE_NOT_FOUND) GTEST_SKIP() << attune_last_message();
+  }
+
+  // Of the only set in the database of the test.
+  Environment RecordedEnvironment() const {
+    Environment recorded;
+    const auto store = OpenSqlStore(world_.database());
+    EXPECT_TRUE((*store)
+                    ->Visit({},
+                            [&](const RecordedSet& set) {
+                              recorded = set.set.environment;
+                              return Status::Ok();
+                            })
+                    .ok());
+    return recorded;
+  }
+
+  attune_kernel_options options_ = ATTUNE_KERNEL_OPTIONS_INIT;
+  std::string path_;
+};
+
+TEST_F(KernelsOnOpenClTest, WhatIsTunedIsRecordedWithThePoliciesOfTheVerbs) {
+  Kernel kernel(path_, options_);
+
+  kernel.Tune({{"n", 4096}});
+
+  Environment recorded = RecordedEnvironment();
+  EXPECT_EQ(recorded["policy.omp_wait"], "passive");
+  EXPECT_EQ(recorded["policy.omp_proc_bind"], "false");
+  EXPECT_EQ(recorded["policy.openblas_thread_timeout"], "20");
+  EXPECT_EQ(Kernel(path_, options_).Choose({{"n", 4096}}).served_by, ATTUNE_KERNEL_EXACT);
+}
+
+TEST_F(KernelsOnOpenClTest, AConfigThatCrashesWhereItWasNotTunedIsPassedOver) {
+  Kernel kernel(path_, options_);
+  kernel.Tune({{"n", 4096}});
+  ASSERT_STREQ(kernel.Choose({{"n", 4096}}).config, "BLOCK=64");
+
+  EXPECT_EQ(kernel.Choose({{"n", 2048}}).served_by, ATTUNE_KERNEL_NEAREST);
+  EXPECT_EQ(kernel.Choose({{"n", 100}}).served_by, ATTUNE_KERNEL_DEFAULT);
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 #include <omp.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/kernels.hpp"
+#include "attune/record/record_store.h"
+#include "storage/sql/sql_store.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
@@ -84,6 +88,44 @@ TEST_F(LoadedOpenMpTest, WhatTheTunerMeasuredWithPassiveThreadsHolds) {
   ASSERT_TRUE(Multiply(next.get(), 64));
   EXPECT_EQ(CountersOf(next.get()).by_provenance[ATTUNE_FROM_COMPATIBLE], 0u);
   EXPECT_EQ(CountersOf(next.get()).skipped_records, 0u);
+}
+
+// Children measure it, which have not loaded what this process has.
+TEST_F(LoadedOpenMpTest, AKernelOfThisProgramIsTunedByChildrenThatWaitPassively) {
+  world_.Set("OMP_PROC_BIND", std::nullopt);
+  world_.Set("OPENBLAS_THREAD_TIMEOUT", std::nullopt);
+  world_.Set("ATTUNE_KERNEL_PATH", std::nullopt);
+  KernelDescription description(
+      "twice",
+      "__kernel void twice(__global const float* x, __global float* y, int n) {\n"
+      "  const int i = get_global_id(0);\n  if (i < n) y[i] = 2 * x[i];\n}\n");
+  description.Size("n", 64)
+      .Parameter("BLOCK", {8, 16})
+      .In("x", "f32", {"n"})
+      .Out("y", "f32", {"n"})
+      .Scalar("int", "n")
+      .Launch("twice", {"BLOCK"}, {"ceil_div(n, BLOCK)"});
+  std::unique_ptr<Kernel> kernel;
+  try {
+    kernel = std::make_unique<Kernel>(description.Write(world_.folder().string()));
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+
+  kernel->Tune({{"n", 64}});
+
+  const auto store = OpenSqlStore(world_.database());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  std::string waiting;
+  ASSERT_TRUE((*store)
+                  ->Visit({},
+                          [&](const RecordedSet& set) {
+                            waiting = set.set.environment.at("policy.omp_wait");
+                            return Status::Ok();
+                          })
+                  .ok());
+  EXPECT_EQ(waiting, "passive");
+  EXPECT_EQ(std::getenv(kWaiting), nullptr);
 }
 
 }  // namespace
