@@ -55,6 +55,7 @@ Json OutcomeJson(const FrontOutcome& outcome) {
                {"state", Name(outcome.kind)},
                {"message", outcome.message},
                {"considered", outcome.report.considered},
+               {"taken_over", outcome.report.taken_over},
                {"qualified", outcome.report.qualified},
                {"measured", outcome.report.measured},
                {"whole_space", outcome.report.is_whole},
@@ -133,7 +134,9 @@ class Runner {
       state_.elapsed_ns = application_.ElapsedNs();
       progress_.Show(state_);
     };
-    ObjectiveSession session({parts_, run_.tune, figures_, query.problem, sought}, listener);
+    TuneOptions tune = run_.tune;
+    tune.goes_on = true;
+    ObjectiveSession session({parts_, tune, figures_, query.problem, sought}, listener);
     ATTUNE_ASSIGN_OR_RETURN(auto standing, tuner_.FindStanding(query.problem));
     if (standing.has_value()) session.Challenge(*std::move(standing));
     auto report = session.Run(solvers, bounds_);
@@ -143,13 +146,26 @@ class Runner {
     ATTUNE_ASSIGN_OR_RETURN(outcome.front, FindFront(*parts_.store, figures_, query));
     const bool is_new = outcome.front.has_value() && outcome.front->set.id == outcome.report.set_id;
     outcome.kind = is_new ? ProblemOutcome::Kind::kTuned : ProblemOutcome::Kind::kFailed;
-    if (!is_new) outcome.message = "No candidate could be measured.";
-    if (is_new && !outcome.report.is_whole) {
-      outcome.message = fmt::format(
-          "{} candidates were measured before the time was over; --per-problem gives more.",
-          outcome.report.measured);
-    }
+    outcome.message = is_new ? LeftToTry(outcome.report) : WhyNone(outcome.report);
     return Status::Ok();
+  }
+
+  static std::string WhyNone(const ObjectiveReport& report) {
+    if (report.last_failure.empty()) return "No candidate could be measured in the time it had.";
+    return fmt::format("No candidate could be measured. The last of those that failed: {}",
+                       report.last_failure);
+  }
+
+  // Empty if nothing is.
+  std::string LeftToTry(const ObjectiveReport& report) const {
+    if (report.is_whole) return "";
+    if (run_.tune.max_candidates > 0 && report.considered >= run_.tune.max_candidates) {
+      return fmt::format("{} candidates were measured, and more are not tried: --candidates is {}.",
+                         report.measured, run_.tune.max_candidates);
+    }
+    return fmt::format(
+        "{} candidates were measured before the time was over; --per-problem gives more.",
+        report.measured);
   }
 
   Application& application_;

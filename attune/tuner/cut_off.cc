@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "attune/record/figure_store.h"
 #include "attune/tuner/new_set.h"
 #include "attune/tuner/quarantine.h"
 
@@ -29,8 +30,13 @@ bool IsSameTuning(const MeasurementSet& a, const MeasurementSet& b) {
 
 void Add(const RecordedSet& recorded, CutOff& past) {
   int64_t last_unix_ns = recorded.set.started_unix_ns;
+  past.set_ids.push_back(recorded.set.id);
   for (const Record& record : recorded.records) {
     const Trial& trial = record.trial;
+    const Measurement* measured = trial.measurement();
+    if (trial.role == TrialRole::kScreen && measured != nullptr) {
+      past.screened_ns.insert_or_assign(trial.candidate, measured->median_ns);
+    }
     if (trial.role != TrialRole::kQualify) continue;
     last_unix_ns = record.appended_unix_ns;
     if (trial.failure() == nullptr && record.quick_ns <= 0) continue;
@@ -54,7 +60,10 @@ Result<CutOff> FindCutOff(RecordStore& store, const MeasurementSet& begins) {
         std::any_of(recorded.records.begin(), recorded.records.end(),
                     [](const Record& record) { return record.trial.role == TrialRole::kFinal; });
     // A set with a final also stays open where what stood before it is better evidence.
-    if (recorded.finished || (has_final && was_decided)) {
+    const bool ends_with_final =
+        was_decided || (IsSameTuning(recorded.set, begins) &&
+                        begins.environment.contains(std::string(kObjectiveTerm)));
+    if (recorded.finished || (has_final && ends_with_final)) {
       past = {};
       was_decided = true;
     } else if (IsSameTuning(recorded.set, begins)) {

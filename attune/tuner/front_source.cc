@@ -83,6 +83,15 @@ std::vector<Candidate> FrontSource::Ask(size_t max_count) {
   return batch;
 }
 
+bool FrontSource::IsExhausted() {
+  std::vector<Candidate> more;
+  for (size_t part = 0; part < parts_.size() && more.empty(); ++part) {
+    while (more.empty() && AskPart(part, 1, more)) {
+    }
+  }
+  return more.empty();
+}
+
 void FrontSource::Tell(const Candidate& candidate, std::optional<std::vector<double>> values) {
   if (values.has_value() && !usual_.has_value()) usual_ = values;
   if (const auto waiting = waiting_.find(candidate); waiting != waiting_.end()) {

@@ -38,6 +38,9 @@ class FrontSource {
   // there is nothing more to try.
   std::vector<Candidate> Ask(size_t max_count);
 
+  // Whether no search would ask for anything more, whatever the limit; nothing is asked after it.
+  bool IsExhausted();
+
   // The values of a candidate, asked or not, in the order of the objectives; nothing if it failed.
   // The first values that are told are what all others are compared with.
   void Tell(const Candidate& candidate, std::optional<std::vector<double>> values);

@@ -14,6 +14,7 @@
 #include "attune/tuner/new_set.h"
 #include "attune/tuner/qualify_time.h"
 #include "attune/tuner/quarantine.h"
+#include "attune/tuner/session_notes.h"
 #include "attune/tuner/time_plan.h"
 
 namespace attune {
@@ -48,7 +49,8 @@ ObjectiveSession::ObjectiveSession(const Parts& parts, const Tuner::Listener& li
       figures_(parts.figures),
       problem_(parts.problem),
       sought_(parts.sought),
-      listener_(listener) {}
+      listener_(listener),
+      qualifier_(*parts.tuner.evaluator, *parts.tuner.store) {}
 
 Result<ObjectiveReport> ObjectiveSession::Run(const std::vector<const Solver*>& solvers,
                                               const TuneBounds& bounds) {
@@ -74,6 +76,7 @@ Result<ObjectiveReport> ObjectiveSession::Run(const std::vector<const Solver*>& 
   Report(Stage::kRecord);
   if (TimeIsFirst()) ATTUNE_RETURN_IF_ERROR(Decide());
   report_.considered = progress_.considered;
+  report_.taken_over = qualifier_.recalled_count();
   report_.qualified = progress_.qualified;
   report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
   return report_;
@@ -107,13 +110,53 @@ Status ObjectiveSession::Prepare(const TuneBounds& bounds) {
     if (!timer.ok()) return EvaluationStatus(timer.error());
     ATTUNE_RETURN_IF_ERROR(EvaluationStatus(CheckMeter(**timer)));
   }
+  return BeginSet();
+}
+
+Status ObjectiveSession::BeginSet() {
   MeasurementSet set = NewSet(problem_, parts_, options_);
   set.environment[std::string(kObjectiveTerm)] = Text(sought_.objectives);
   report_.set_id = set.id;
-  search_end_ns_ =
-      parts_.clock->NowNs() +
-      static_cast<int64_t>(kSearchShare * static_cast<double>(end_ns_ - parts_.clock->NowNs()));
+  const int64_t now_ns = parts_.clock->NowNs();
+  const auto search_ns = static_cast<int64_t>(kSearchShare * static_cast<double>(end_ns_ - now_ns));
+  CutOff past;
+  if (options_.goes_on) {
+    ATTUNE_ASSIGN_OR_RETURN(past, FindCutOff(*parts_.store, set));
+  }
+  LeaveOut(quarantined_, options_.retry_quarantined, past);
+  ATTUNE_RETURN_IF_ERROR(RecallFigures(past));
+  const int64_t searched_ns =
+      std::clamp<int64_t>(past.searched_ns, 0, std::max<int64_t>(search_ns, 0));
+  end_ns_ -= searched_ns;
+  search_end_ns_ = now_ns + search_ns - searched_ns;
+  if (!past.results.empty()) {
+    report_.notes.push_back(TakenOverNote(static_cast<int64_t>(past.results.size()), searched_ns));
+  }
+  qualifier_.Begin(set.id, std::move(past));
   return parts_.store->BeginSet(set);
+}
+
+Status ObjectiveSession::RecallFigures(const CutOff& past) {
+  std::map<Candidate, std::map<std::string, double>> figures;
+  for (const std::string& id : past.set_ids) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<TrialFigure> kept, figures_.FiguresOf(id));
+    for (const TrialFigure& figure : kept) {
+      if (figure.role != TrialRole::kScreen) continue;
+      figures[figure.candidate].insert_or_assign(figure.objective.name, figure.figure.value);
+    }
+  }
+  for (const auto& [candidate, time_ns] : past.screened_ns) {
+    std::map<std::string, double>& values = figures[candidate];
+    values.insert_or_assign(std::string(kTimeObjective), time_ns);
+    std::vector<double> sought;
+    for (const Objective& objective : sought_.objectives) {
+      const auto value = values.find(objective.name);
+      if (value != values.end()) sought.push_back(value->second);
+    }
+    // Who was killed between a time and its figure has to be measured again.
+    if (sought.size() == sought_.objectives.size()) known_.emplace(candidate, std::move(sought));
+  }
+  return Status::Ok();
 }
 
 // After it every timer of the evaluator is known to be a meter, if one is needed.
@@ -141,7 +184,7 @@ Status ObjectiveSession::Search(FrontSource& source, const TuneBounds& bounds) {
   // Who was given up, or not begun, is neither measured nor failed.
   int64_t answered = report_.measured;
   for (const auto& [kind, count] : report_.failures) answered += count;
-  report_.is_whole = answered == progress_.considered && source.Ask(1).empty();
+  report_.is_whole = answered == progress_.considered && source.IsExhausted();
   return Status::Ok();
 }
 
@@ -161,17 +204,13 @@ Status ObjectiveSession::TryBatch(FrontSource& source, const std::vector<Candida
   std::vector<Qualified> passed;
   {
     ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kPrepare, bounds));
-    const auto results =
-        parts_.evaluator->Qualify(allowed,
-                                  TimeToQualify({end_ns_, options_.per_problem_ns, bounds.end_ns},
-                                                search_end_ns_, !measured_.empty()),
-                                  nullptr);
-    if (!results.ok()) return EvaluationStatus(results.error());
-    std::vector<Trial> trials;
-    for (const Qualified& result : *results) {
-      trials.push_back(result.trial);
+    ATTUNE_ASSIGN_OR_RETURN(
+        const std::vector<Qualified> results,
+        qualifier_.Qualify(allowed, TimeToQualify({end_ns_, options_.per_problem_ns, bounds.end_ns},
+                                                  search_end_ns_, !measured_.empty())));
+    for (const Qualified& result : results) {
       if (const Failure* failure = result.trial.failure()) {
-        ++report_.failures[failure->kind];
+        NoteFailure(*failure);
         ++progress_.failed;
         source.Tell(AskedOf(result), std::nullopt);
       } else {
@@ -180,9 +219,36 @@ Status ObjectiveSession::TryBatch(FrontSource& source, const std::vector<Candida
         if (!IsMeasured(result.trial.candidate)) passed.push_back(result);
       }
     }
-    ATTUNE_RETURN_IF_ERROR(parts_.store->Append(report_.set_id, trials));
   }
-  return passed.empty() ? Status::Ok() : MeasureBatch(source, passed, bounds);
+  const std::vector<Qualified> unknown = TakeKnown(source, passed);
+  return unknown.empty() ? Status::Ok() : MeasureBatch(source, unknown, bounds);
+}
+
+void ObjectiveSession::NoteFailure(const Failure& failure) {
+  ++report_.failures[failure.kind];
+  report_.last_failure = failure.message;
+}
+
+std::vector<Qualified> ObjectiveSession::TakeKnown(FrontSource& source,
+                                                   const std::vector<Qualified>& passed) {
+  std::vector<Qualified> unknown;
+  for (const Qualified& each : passed) {
+    const auto known = known_.find(each.trial.candidate);
+    if (known == known_.end()) {
+      unknown.push_back(each);
+    } else {
+      Take(source, each, known->second);
+    }
+  }
+  return unknown;
+}
+
+void ObjectiveSession::Take(FrontSource& source, const Qualified& passed,
+                            std::vector<double> values) {
+  source.Tell(AskedOf(passed), values);
+  measured_.push_back({passed.trial, LaunchesPerBlock(passed.quick_ns), std::move(values)});
+  progress_.timed = ++report_.measured;
+  Report(Stage::kScreen);
 }
 
 bool ObjectiveSession::IsMeasured(const Candidate& candidate) const {
@@ -201,7 +267,7 @@ Status ObjectiveSession::MeasureBatch(FrontSource& source, const std::vector<Qua
   for (size_t i = 0; i < passed.size(); ++i) {
     // What is built is worth its measurement, of which there is one in any case.
     if (!measured_.empty() && parts_.clock->NowNs() >= end_ns_) break;
-    Measured measured{passed[i].trial, LaunchesPerBlock(passed[i].quick_ns), {}};
+    const Measured measured{passed[i].trial, LaunchesPerBlock(passed[i].quick_ns), {}};
     Lane lane;
     TimingRequest block{measured.launches, options_.cache};
     for (int repeat = 1; repeat < kSearchBlocks && !lane.failure.has_value(); ++repeat) {
@@ -212,18 +278,16 @@ Status ObjectiveSession::MeasureBatch(FrontSource& source, const std::vector<Qua
     if (!lane.failure.has_value()) Sample(**timer, i, measured.launches, lane);
     ATTUNE_RETURN_IF_ERROR(Keep(measured, lane, TrialRole::kScreen, false));
     if (lane.failure.has_value()) {
-      ++report_.failures[lane.failure->kind];
+      NoteFailure(*lane.failure);
       source.Tell(AskedOf(passed[i]), std::nullopt);
       continue;
     }
+    std::vector<double> values;
     for (size_t k = 0; k < sought_.objectives.size(); ++k) {
       const bool is_time = sought_.objectives[k].name == kTimeObjective;
-      measured.values.push_back(is_time ? Median(lane.times_ns) : Median(lane.values[k]));
+      values.push_back(is_time ? Median(lane.times_ns) : Median(lane.values[k]));
     }
-    source.Tell(AskedOf(passed[i]), measured.values);
-    measured_.push_back(std::move(measured));
-    progress_.timed = ++report_.measured;
-    Report(Stage::kScreen);
+    Take(source, passed[i], std::move(values));
   }
   return Status::Ok();
 }
@@ -320,7 +384,7 @@ Status ObjectiveSession::RunFinal(const TuneBounds& bounds) {
   timer->reset();
   const bool is_baseline = !lanes.front().failure.has_value();
   for (size_t i = 0; i < finalists.size(); ++i) {
-    if (lanes[i].failure.has_value()) ++report_.failures[lanes[i].failure->kind];
+    if (lanes[i].failure.has_value()) NoteFailure(*lanes[i].failure);
     ATTUNE_RETURN_IF_ERROR(
         Keep(measured_[finalists[i]], lanes[i], TrialRole::kFinal, i == 0 && is_baseline));
   }

@@ -15,6 +15,8 @@
 #include "attune/record/front.h"
 #include "attune/record/select.h"
 #include "attune/trial/figure.h"
+#include "attune/tuner/batch_qualifier.h"
+#include "attune/tuner/cut_off.h"
 #include "attune/tuner/front_source.h"
 #include "attune/tuner/tuner.h"
 
@@ -31,10 +33,12 @@ struct Sought {
 struct ObjectiveReport {
   std::string set_id;
   int64_t considered = 0;
+  int64_t taken_over = 0;  // Of those considered, tried by a tuning that was cut off.
   int64_t qualified = 0;
   int64_t measured = 0;   // Of these, their figures.
   bool is_whole = false;  // Nothing was left to try.
   std::map<FailureKind, int64_t> failures;
+  std::string last_failure;  // What it said; empty without any.
   int64_t wall_ns = 0;
   int64_t rounds = 0;  // Of the final.
   std::vector<std::string> notes;
@@ -44,7 +48,8 @@ struct ObjectiveReport {
 // other, in a child that has the machine: its time, its energy over as many moves of the counter as
 // EnergyTerms says, and what it wrote. What was measured scalarises to what the searches are told
 // (FrontSource). At the end those on the front run once more in interleaved rounds with the
-// default. Every trial is kept with its figures; the final ones make the front (FindFront). Where
+// default. What a tuning that was cut off has qualified and measured is neither done again. Every
+// trial is kept with its figures; the final ones make the front (FindFront). Where
 // time is the first objective they also decide what is served, by the rules of any other tuning;
 // where it is not, the set never decides that.
 class ObjectiveSession {
@@ -85,11 +90,19 @@ class ObjectiveSession {
 
   Result<std::unique_ptr<MachineTurns::Turn>> TakeTurn(MachineUse use, const TuneBounds& bounds);
   Status Prepare(const TuneBounds& bounds);
+  // Begins the set, with what is known of one that was cut off.
+  Status BeginSet();
+  // What was measured of candidates in the sets of `past`, where all of it is known.
+  Status RecallFigures(const CutOff& past);
   Status CheckMeter(BlockTimer& timer) const;
   Status Search(FrontSource& source, const TuneBounds& bounds);
   Status TryBatch(FrontSource& source, const std::vector<Candidate>& batch,
                   const TuneBounds& bounds);
   bool IsMeasured(const Candidate& candidate) const;
+  void NoteFailure(const Failure& failure);
+  // Of `passed` those that were not measured by a tuning that was cut off; the others are taken.
+  std::vector<Qualified> TakeKnown(FrontSource& source, const std::vector<Qualified>& passed);
+  void Take(FrontSource& source, const Qualified& passed, std::vector<double> values);
   // One sample of each of `passed`, which is told to the source.
   Status MeasureBatch(FrontSource& source, const std::vector<Qualified>& passed,
                       const TuneBounds& bounds);
@@ -115,6 +128,8 @@ class ObjectiveSession {
   int64_t search_end_ns_ = 0;
   std::optional<Choice> standing_;
   std::map<Candidate, Failure> quarantined_;
+  BatchQualifier qualifier_;
+  std::map<Candidate, std::vector<double>> known_;  // By a tuning that was cut off.
   std::vector<Measured> measured_;
   std::vector<Candidate> defaults_;
   TuneProgress progress_;

@@ -1,6 +1,7 @@
 // Whole tunings for other things than time, on a fake clock.
 #include "attune/tuner/objective_session.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <gmock/gmock.h>
@@ -44,13 +45,17 @@ class ObjectiveSessionTest : public ::testing::Test {
   }
 
   Result<ObjectiveReport> Run(std::vector<Objective> objectives) {
+    return RunIn(figures_, std::move(objectives));
+  }
+
+  Result<ObjectiveReport> RunIn(FigureStore& figures, std::vector<Objective> objectives) {
     Sought sought{std::move(objectives), {}};
     sought.meter.outputs.emplace_back();
     const Tuner tuner(parts_, options_);
     const auto participants = tuner.FindParticipants(problem_);
     if (!participants.ok()) return participants.error();
     names_ = Text(sought.objectives);
-    return ObjectiveSession({parts_, options_, figures_, problem_, sought}, nullptr)
+    return ObjectiveSession({parts_, options_, figures, problem_, sought}, nullptr)
         .Run(*participants, {});
   }
 
@@ -157,6 +162,90 @@ TEST_F(ObjectiveSessionTest, WhatCannotBeMeasuredIsSaidBeforeAnythingIsTried) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code(), StatusCode::kUnsupported);
   EXPECT_TRUE(evaluator_.batches().empty());
+}
+
+TEST_F(ObjectiveSessionTest, FewerCandidatesThanThereAreAreNotTheWholeSpace) {
+  options_.max_candidates = 3;
+
+  const auto report = Run({kError});
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->considered, 3);
+  EXPECT_FALSE(report->is_whole);
+}
+
+TEST_F(ObjectiveSessionTest, AsManyCandidatesAsThereAreAreTheWholeSpace) {
+  options_.max_candidates = 12;
+
+  const auto report = Run({TimeObjective(), kError});
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->is_whole);
+}
+
+TEST_F(ObjectiveSessionTest, WhyNothingCouldBeMeasuredIsSaid) {
+  evaluator_.MeterAs([](int64_t) -> tl::expected<MeterReading, Failure> {
+    return tl::unexpected(Failure{FailureKind::kRunFailed, Phase::kMeasure, "It is outside."});
+  });
+
+  const auto report = Run({kError});
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->measured, 0);
+  EXPECT_EQ(report->last_failure, "It is outside.");
+}
+
+// Killed when everything was measured but for the last, of which the time alone was kept.
+TEST_F(ObjectiveSessionTest, WhatATuningMeasuredThatWasCutOffIsNotMeasuredAgain) {
+  options_.goes_on = true;
+  const auto whole = Run({TimeObjective(), kError});
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  MemoryStore cut_records;
+  MemoryFigureStore cut_figures;
+  ASSERT_TRUE(
+      records_
+          .Visit({},
+                 [&](const RecordedSet& recorded) {
+                   EXPECT_TRUE(cut_records.BeginSet(recorded.set).ok());
+                   for (const Record& record : recorded.records) {
+                     if (record.trial.role == TrialRole::kScreen) {
+                       EXPECT_TRUE(cut_records.Append(recorded.set.id, {&record.trial, 1}).ok());
+                     } else if (record.trial.role == TrialRole::kQualify) {
+                       const Qualified result{record.trial, record.quick_ns};
+                       EXPECT_TRUE(cut_records.AppendQualified(recorded.set.id, {&result, 1}).ok());
+                     }
+                   }
+                   return Status::Ok();
+                 })
+          .ok());
+  std::vector<TrialFigure> screened = *figures_.FiguresOf(whole->set_id);
+  std::erase_if(screened, [](const auto& each) { return each.role != TrialRole::kScreen; });
+  screened.pop_back();
+  ASSERT_TRUE(cut_figures.AppendFigures(whole->set_id, screened).ok());
+  parts_.store = &cut_records;
+  const size_t batches = evaluator_.batches().size();
+
+  const auto report = RunIn(cut_figures, {TimeObjective(), kError});
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->taken_over, 12);
+  EXPECT_EQ(report->measured, 12);
+  EXPECT_EQ(evaluator_.batches().size(), batches);
+  const auto figures = cut_figures.FiguresOf(report->set_id);
+  EXPECT_EQ(std::count_if(figures->begin(), figures->end(),
+                          [](const auto& each) { return each.role == TrialRole::kScreen; }),
+            1);
+  EXPECT_TRUE(report->is_whole);
+}
+
+TEST_F(ObjectiveSessionTest, ATuningThatCameToItsFinalIsNotGoneOnWith) {
+  options_.goes_on = true;
+  ASSERT_TRUE(Run({kError}).ok());
+
+  const auto again = Run({kError});
+
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->taken_over, 0);
 }
 
 TEST_F(ObjectiveSessionTest, AShortTimeStillMeasuresTheDefault) {
