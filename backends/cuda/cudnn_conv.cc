@@ -16,6 +16,7 @@ namespace attune::cuda {
 namespace {
 
 constexpr std::string_view kFirst = "first";
+constexpr std::string_view kLosesSums = "algo_1";
 
 Result<CudnnProduct> ProductOn(const Lazy<Cudnn>& cudnn, CudaDevice& device, const Conv& conv,
                                std::string_view math) {
@@ -78,6 +79,7 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
     for (const std::string& math : CudnnMathNames(conv)) {
       ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(cudnn_, device, conv, math));
       for (const std::string& name : CudnnAlgorithmNames(conv.direction, conv.deterministic)) {
+        if (LosesSums(conv) && name == kLosesSums) continue;
         if (!product.Named(name).ok()) continue;
         configs.push_back({{"algorithm", name}, {"math", math}});
       }
