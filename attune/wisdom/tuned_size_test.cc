@@ -61,7 +61,7 @@ TEST(WisdomTextTest, JsonHasSizesConfigDefinesAndGeometry) {
 
   ASSERT_TRUE(text.ok()) << text.error().message();
   const auto json = nlohmann::json::parse(*text);
-  EXPECT_EQ(json["attune_wisdom"], 1);
+  EXPECT_EQ(json["attune_wisdom"], 2);
   EXPECT_EQ(json["kernel"], "my-scale");
   const auto& choice = json["choices"][0];
   EXPECT_EQ(choice["sizes"]["n"], 100);
