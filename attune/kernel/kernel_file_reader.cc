@@ -370,7 +370,7 @@ Status CheckKeys(const JsonPlace& root) {
     return root.value().is_object() && root.Has("operator") &&
            root.Member("operator").value() == kOwnKernelOperator;
   };
-  if (root.value().is_object() && !root.Has("operator")) {
+  if (root.value().is_object() && root.Has("attune_kernel_file") && !root.Has("operator")) {
     return root.Error(
         "the key 'operator' is missing: what the kernel computes (gemm, conv), or 'kernel' for a "
         "user's own.");
