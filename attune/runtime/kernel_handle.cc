@@ -121,13 +121,8 @@ Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
 }
 
 Result<ServedConfig> KernelHandle::Serve(const kernel::OwnSizes& sizes, const Problem& problem) {
-  const SolverId id{fmt::format("{}.{}", place_.target.backend, file_.own->name), file_.version};
-  const Solver* solver = FindSolver(place_.backend->solvers(), id);
-  if (solver == nullptr) {
-    return NotFound(
-        fmt::format("There is no solver {} on '{}'. Put the kernel file into ATTUNE_KERNEL_PATH.",
-                    Text(id), Text(place_.target)));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,
+                          FindOwnKernelSolver(file_, place_.backend->solvers(), place_.target));
   ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place_.target));
   if (!tuned_.has_value()) {
     ATTUNE_ASSIGN_OR_RETURN(tuned_,
@@ -139,7 +134,7 @@ Result<ServedConfig> KernelHandle::Serve(const kernel::OwnSizes& sizes, const Pr
   ServedConfig served;
   if (!tuned_->empty()) {
     ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
-    OwnKernelCheck check(place, id, problem);
+    OwnKernelCheck check(place, solver->id(), problem);
     served =
         ChooseConfig(*tuned_, sizes, [&](const Config& config, ServedBy) { return check(config); });
   }

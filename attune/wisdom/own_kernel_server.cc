@@ -10,6 +10,7 @@
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
+#include "attune/wisdom/own_kernel_tuning.h"
 
 namespace attune {
 namespace {
@@ -22,14 +23,11 @@ Result<std::unique_ptr<OwnKernelServer>> OwnKernelServer::Create(kernel::KernelF
                                                                  const SolverList& solvers,
                                                                  Device& device,
                                                                  std::vector<TunedSize> tuned) {
-  const std::string name = fmt::format("{}.{}", device.target().backend, file.own->name);
   std::unique_ptr<OwnKernelServer> server(
       new OwnKernelServer(std::move(file), solvers, device, std::move(tuned)));
-  server->solver_ = FindSolver(solvers, {name, server->file_.version});
-  if (server->solver_ != nullptr) return server;
-  return NotFound(
-      fmt::format("There is no solver {}@{} on '{}'. Put the kernel file into ATTUNE_KERNEL_PATH.",
-                  name, server->file_.version, Text(device.target())));
+  ATTUNE_ASSIGN_OR_RETURN(server->solver_,
+                          FindOwnKernelSolver(server->file_, solvers, device.target()));
+  return server;
 }
 
 Result<const ServedConfig*> OwnKernelServer::Select(const kernel::OwnSizes& sizes) {

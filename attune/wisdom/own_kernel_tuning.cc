@@ -3,10 +3,22 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "attune/measure/clock.h"
 #include "attune/tuner/child_evaluator.h"
 
 namespace attune {
+
+Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const SolverList& solvers,
+                                          const Target& target) {
+  const SolverId id{fmt::format("{}.{}", target.backend, file.own->name), file.version};
+  const Solver* const solver = FindSolver(solvers, id);
+  if (solver != nullptr) return solver;
+  return NotFound(
+      fmt::format("There is no solver {} on '{}'. Put the kernel file into ATTUNE_KERNEL_PATH.",
+                  Text(id), Text(target)));
+}
 
 Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place) {
   ChildOptions children;

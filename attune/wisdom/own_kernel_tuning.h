@@ -10,6 +10,7 @@
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/solver/backend.h"
+#include "attune/solver/solver.h"
 #include "attune/tuner/evaluator.h"
 #include "attune/tuner/tuner.h"
 
@@ -25,6 +26,10 @@ struct OwnKernelPlace {
   std::filesystem::path evaluator = {};     // Empty: FindEvaluatorProgram.
   std::vector<std::string> variables = {};  // As those of ChildOptions.
 };
+
+// The solver of `solvers` that launches `file` on `target`; kNotFound if they were made without it.
+Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const SolverList& solvers,
+                                          const Target& target);
 
 // Children of `place` that qualify and time. They find the kernel by ATTUNE_KERNEL_PATH. kNotFound
 // if there is no program for them.

@@ -32,11 +32,12 @@ std::vector<std::string> CudnnMathNames(const Conv& conv);
 // Whether each group is one channel of the input.
 bool IsDepthwise(const Conv& conv);
 
-// Whether cuDNN's algorithm 1, its only deterministic one there and what it chooses first, keeps
-// parts of long sums in 16 bits: gradients of depthwise filters in f16, of which it makes results
-// that are off by up to a fifth (9.14, docs/h100_kinds.md). Algorithms 0 and 3 do not.
+// Whether cuDNN's algorithm 1, which it also chooses first and which is the deterministic one that
+// takes any shape, keeps parts of long sums in 16 bits: gradients of depthwise filters in f16, of
+// which it makes results that are off by up to a fifth (9.14, docs/h100_kinds.md). Algorithms 0 and
+// 3 do not.
 bool LosesSums(const Conv& conv);
-// Ok, or kUnsupported where it does: of what can use no other algorithm.
+// Ok, or kUnsupported where it does: of who has no other one for any shape.
 Status CheckKeepsSums(const Conv& conv);
 
 // One convolution with one kind of math. Immutable; used by one thread at a time.
