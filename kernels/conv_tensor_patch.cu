@@ -33,8 +33,8 @@ struct Sizes {
       int filter_h, int filter_w, int pad_h, int pad_w, int stride_h, int stride_w, int step_h, int step_w,            \
       int dilation_h
 #define SIZES                                                                                                           \
-  Sizes{batch,    groups,   channels, filters, source_h, source_w, result_h, result_w,  filter_h,                      \
-        filter_w, pad_h,    pad_w,    stride_h, stride_w, step_h,   step_w,   dilation_h}
+  Sizes{batch,    groups,   channels, filters, source_h, source_w, result_h, result_w,  FILTER_H,                      \
+        FILTER_W, pad_h,    pad_w,    stride_h, stride_w, step_h,   step_w,   dilation_h}
 
 // Whether only one phase of a backward convolution has a tap, the first: the rest of the result is zeros.
 __device__ __forceinline__ bool has_lone_phase(const Sizes& sizes) {

@@ -3,11 +3,10 @@
 // A block multiplies FILTERS channels of dy (rows) by all taps of CHANNELS channels of x (columns). Depth is pixels of dy: two
 // neighbours along a row are a word, and so are the elements of x that one tap sees from them. Blocks take tiles of
 // TILE_W x TILE_H pixels in turns, each with the patch of x that their windows see; while its warps multiply one tile, the
-// next is on its way. What each block has summed up is added by another launch, in one order.
+// next is on its way. What each block has summed up is added by another launch, in one order. COLUMNS is how many times
+// eight columns each warp has; where the filter's size is compiled in, no more than its taps need.
 
-#define TAPS (FILTER_H * FILTER_W)
 #define ROWS (FILTERS / WARPS_F / 16)
-#define COLUMNS ((CHANNELS * TAPS + 8 * WARPS_N - 1) / (8 * WARPS_N))
 #define LINE (TILE_W * TILE_H / WORD + 4)
 #define STAGE_LINES (FILTERS * LINE)
 
@@ -24,9 +23,10 @@ struct Spread {
   int channel;  // From one channel to the next.
   int step;     // From one word of pixels to the next.
 
-  __device__ __forceinline__ Spread(const Patch& patch, int stride) {
+  __device__ __forceinline__ Spread(const Patch& patch, const Sizes& sizes) {
+    const int stride = sizes.stride_w;
     // Where the filter has one tap all see the same places.
-    const bool is_one_place = FILTER_W == 1 && patch.lead == 0;
+    const bool is_one_place = sizes.filter_w == 1 && patch.lead == 0;
     copies = WORD == 1 ? 0 : stride > 1 ? 2 * stride : is_one_place ? 0 : 1;
     const int apart = WORD == 1 ? 1 : stride;
     size = patch.size / apart;
@@ -60,14 +60,15 @@ struct Columns {
   __device__ __forceinline__ Columns(const Patch& patch, const Spread& spread, const Sizes& sizes, int dilation_w,
                                      int patches, int copies) {
     const int warp = threadIdx.x / 32 / WARPS_F % WARPS_N;
+    const int taps = sizes.filter_h * sizes.filter_w;
     in_patch = 0;
 #pragma unroll
     for (int j = 0; j < COLUMNS; ++j) {
       int column = (warp * COLUMNS + j) * 8 + threadIdx.x % 32 / 4;
-      if (column >= CHANNELS * TAPS) column = 0;
-      const int place = column % FILTER_W * dilation_w + patch.lead;
-      const int at = column / TAPS * spread.channel + column % TAPS / FILTER_W * sizes.dilation_h * spread.pitch +
-                     threadIdx.x % 4 * spread.step;
+      if (column >= CHANNELS * taps) column = 0;
+      const int place = column % sizes.filter_w * dilation_w + patch.lead;
+      const int at = column / taps * spread.channel +
+                     column % taps / sizes.filter_w * sizes.dilation_h * spread.pitch + threadIdx.x % 4 * spread.step;
       if (WORD == 1) {
         first[j] = patches + at + place;
         in_patch |= 1u << j;
@@ -229,10 +230,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                         long long y_stride_k, long long y_stride_h) {
   extern __shared__ uint4 shared_words[];
   const Sizes sizes = SIZES;
-  const Phase vertical(0, FILTER_H, pad_h, 1, dilation_h);
-  const Phase horizontal(0, (FILTER_W - 1) * dilation_w + 1, pad_w, 1, 1);
+  const Phase vertical(0, sizes.filter_h, pad_h, 1, dilation_h);
+  const Phase horizontal(0, (sizes.filter_w - 1) * dilation_w + 1, pad_w, 1, 1);
   const Patch patch(sizes, vertical, horizontal);
-  const Spread spread(patch, stride_w);
+  const Spread spread(patch, sizes);
   const int blocks_c = ceil_div(channels, CHANNELS);
   const int group = blockIdx.z / blocks_c;
   const int first_channel = blockIdx.z % blocks_c * CHANNELS;
@@ -279,21 +280,23 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   sum_warps(sum, (float*)shared_words);
 
   if (threadIdx.x / 32 >= WARPS_F * WARPS_N) return;
-  float* const to = partial + ((long long)blockIdx.x * groups + group) * filters * channels * TAPS;
+  const int taps = sizes.filter_h * sizes.filter_w;
+  float* const to = partial + ((long long)blockIdx.x * groups + group) * filters * channels * taps;
   const int warp_n = threadIdx.x / 32 / WARPS_F;
 #pragma unroll
   for (int i = 0; i < ROWS * COLUMNS * 4; ++i) {
     const int filter = first_filter + (threadIdx.x / 32 % WARPS_F * ROWS + i / 4 / COLUMNS) * 16 + i % 4 / 2 * 8 + lane / 4;
     const int column = (warp_n * COLUMNS + i / 4 % COLUMNS) * 8 + lane % 4 * 2 + i % 2;
-    if (filter >= filters || column >= CHANNELS * TAPS || first_channel + column / TAPS >= channels) continue;
-    to[((long long)filter * channels + first_channel) * TAPS + column] = sum[i / 4 / COLUMNS][i / 4 % COLUMNS][i % 4];
+    if (filter >= filters || column >= CHANNELS * taps || first_channel + column / taps >= channels) continue;
+    to[((long long)filter * channels + first_channel) * taps + column] = sum[i / 4 / COLUMNS][i / 4 % COLUMNS][i % 4];
   }
 }
 
 // The sum of all parts. A row of eight threads for each element; each adds every eighth part.
 extern "C" __global__ void __launch_bounds__(256)
-    conv_tensor_weights_sum(const float* partial, ELEMENT* dw, int parts, int channels, long long size,
-                            long long w_stride_k, long long w_stride_c, long long w_stride_h, long long w_stride_w) {
+    conv_tensor_weights_sum(const float* partial, ELEMENT* dw, int parts, int channels, int filter_h, int filter_w,
+                            long long size, long long w_stride_k, long long w_stride_c, long long w_stride_h,
+                            long long w_stride_w) {
   __shared__ float sums[8][32];
   const long long index = blockIdx.x * 32ll + threadIdx.x;
   float sum = 0;
@@ -306,8 +309,9 @@ extern "C" __global__ void __launch_bounds__(256)
   if (threadIdx.y != 0 || index >= size) return;
 #pragma unroll
   for (int i = 1; i < 8; ++i) sum += sums[i][threadIdx.x];
-  const int tap = (int)(index % TAPS);
-  const long long filter = index / TAPS / channels;
-  dw[filter * w_stride_k + index / TAPS % channels * w_stride_c + tap / FILTER_W * w_stride_h + tap % FILTER_W * w_stride_w] =
+  const int taps = FILTER_H * FILTER_W;
+  const int tap = (int)(index % taps);
+  const long long filter = index / taps / channels;
+  dw[filter * w_stride_k + index / taps % channels * w_stride_c + tap / FILTER_W * w_stride_h + tap % FILTER_W * w_stride_w] =
       rounded(sum);
 }

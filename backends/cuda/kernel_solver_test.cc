@@ -51,7 +51,7 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
         "cuda.conv-implicit-gemm-backward-weights", "cuda.conv-implicit-gemm-static",
         "cuda.gemm-tensor", "cuda.gemm-group", "cuda.gemm-few-columns", "cuda.gemm-few-rows",
         "cuda.conv-window", "cuda.conv-window-filter", "cuda.conv-tensor",
-        "cuda.conv-tensor-weights"}) {
+        "cuda.conv-tensor-weights", "cuda.conv-tensor-weights-any"}) {
     EXPECT_THAT(names, Contains(name));
   }
 }
@@ -343,6 +343,21 @@ TEST_F(KernelBuildingTest, EveryKernelOfAnySizeHasAProblemThatProgramsAskForMost
       return solver->IsApplicable(problem, *TargetOf("sm_90")).ok();
     };
     EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), takes)) << Text(solver->id());
+  }
+}
+
+TEST_F(KernelBuildingTest, WhatAKernelWithCompiledSizesTakesOneOfAnySizeTakesToo) {
+  const Target target = *TargetOf("sm_90");
+  for (const auto& compiled : solvers_) {
+    if (compiled->traits().dynamic) continue;
+    for (const Problem& problem : ProblemsOf(*compiled, target)) {
+      const auto takes = [&](const auto& solver) {
+        return solver->traits().dynamic && solver->IsApplicable(problem, target).ok() &&
+               solver->DefaultConfig(problem, target).ok();
+      };
+      EXPECT_TRUE(std::any_of(solvers_.begin(), solvers_.end(), takes))
+          << Text(compiled->id()) << " is alone with " << Text(problem);
+    }
   }
 }
 
