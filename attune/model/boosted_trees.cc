@@ -118,10 +118,7 @@ BoostedTrees BoostedTrees::Train(const TreeTable& table, std::span<const double>
 
 void BoostedTrees::AddTree(uint32_t root, int depth) {
   Tree tree{root, static_cast<uint32_t>(nodes_.size()) - root, depth, 0};
-  // A file may have a root without children and nodes behind it, to which no way leads.
-  const bool is_small =
-      tree.size <= kMostNodesOfSmall && (tree.size == 1 || nodes_[root].left != root);
-  if (is_small) tree.small_leaves = AddChoices(tree);
+  if (tree.size <= kMostNodesOfSmall) tree.small_leaves = AddChoices(tree);
   trees_.push_back(tree);
 }
 
@@ -203,65 +200,54 @@ void BoostedTrees::Predict(const TreeTable& table, std::span<double> values) con
   }
 }
 
-// One line for each tree: leaves as "=VALUE", other nodes as "COLUMN:LEFT:THRESHOLD", with LEFT
-// counted from the root.
+// One line for each tree, nodes by their depth and from left to right, so that the children of
+// those that have some are the next two each.
 void BoostedTrees::AppendText(std::string& text) const {
   AppendNumbers(text, "base", std::span(&base_, 1));
   AppendCount(text, "trees", trees_.size());
-  for (size_t i = 0; i < trees_.size(); ++i) {
+  std::vector<uint32_t> order;
+  for (const Tree& tree : trees_) {
     text += "tree";
-    for (size_t j = trees_[i].root; j < trees_[i].root + trees_[i].size; ++j) {
-      const Node& node = nodes_[j];
-      if (node.left == j) {
-        text += fmt::format(" ={:a}", node.value);
+    order.assign(1, tree.root);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Node& node = nodes_[order[i]];
+      text += ' ';
+      if (node.left == order[i]) {
+        AppendTreeWord(text, {std::nullopt, node.value});
       } else {
-        text += fmt::format(" {}:{}:{:a}", node.column, node.left - trees_[i].root, node.threshold);
+        AppendTreeWord(text, {node.column, node.threshold});
+        order.insert(order.end(), {node.left, node.left + 1});
       }
     }
     text += '\n';
   }
 }
 
-namespace {
-
-// The depth of each node is one more than its parent's, which stands before it.
-int DepthOf(std::span<const uint32_t> lefts) {
-  std::vector<int> depths(lefts.size(), 0);
-  int deepest = 0;
-  for (size_t i = 0; i < lefts.size(); ++i) {
-    deepest = std::max(deepest, depths[i]);
-    if (lefts[i] == 0) continue;
-    depths[lefts[i]] = depths[i] + 1;
-    depths[lefts[i] + 1] = depths[i] + 1;
-  }
-  return deepest;
-}
-
-}  // namespace
-
 Status BoostedTrees::ReadTree(std::span<const std::string_view> words) {
   const auto root = static_cast<uint32_t>(nodes_.size());
-  std::vector<uint32_t> lefts;
-  for (const std::string_view word : words) {
-    const auto own = static_cast<uint32_t>(nodes_.size());
-    const Status bad = DataLoss(fmt::format("'{}' is no node of a tree.", Excerpt(word)));
-    const std::optional<TreeWord> read = ParseTreeWord(word);
-    // Thresholds and values are floats, exactly.
-    if (!read || std::abs(read->number) > std::numeric_limits<float>::max()) return bad;
-    const auto number = static_cast<float>(read->number);
-    if (read->left == 0) {
-      nodes_.push_back({kNoneIsAbove, 0, own, number});
-    } else {
-      // Children stand behind their parent, so that no walk goes round in circles.
-      const bool leads_on =
-          read->column < columns_ && read->left > lefts.size() && read->left < words.size() - 1;
-      if (!leads_on) return bad;
-      const auto left = static_cast<uint32_t>(read->left);
-      nodes_.push_back({number, static_cast<uint32_t>(read->column), root + left, 0});
+  std::vector<int> depths(words.size(), 0);
+  size_t children = 1;  // Where those of the next node that has some stand.
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::optional<TreeWord> word = ParseTreeWord(words[i]);
+    const bool is_node =
+        word && (!word->column || (*word->column < columns_ && children + 1 < words.size()));
+    if (!is_node) {
+      return DataLoss(
+          fmt::format("'{}' is no node of a tree, or lacks children.", Excerpt(words[i])));
     }
-    lefts.push_back(static_cast<uint32_t>(read->left));
+    if (!word->column) {
+      nodes_.push_back({kNoneIsAbove, 0, root + static_cast<uint32_t>(i), word->number});
+      continue;
+    }
+    nodes_.push_back({word->number, *word->column, root + static_cast<uint32_t>(children), 0});
+    depths[children] = depths[children + 1] = depths[i] + 1;
+    children += 2;
   }
-  AddTree(root, DepthOf(lefts));
+  if (children != words.size()) {
+    return DataLoss(fmt::format("a tree has {} nodes, and {} are the children of others.",
+                                words.size(), children - 1));
+  }
+  AddTree(root, *std::ranges::max_element(depths));
   return Status::Ok();
 }
 

@@ -38,7 +38,9 @@ struct BoostingSettings {
   double column_share = 0.5;
   double huber_share = 0.9;  // Residuals above this quantile of theirs count as that.
   double leaf_penalty = 1;   // Samples of residual 0 that every leaf has beside its own.
-  int leaf_bits = 24;        // Of the value of a leaf: fewer make a smaller file.
+  // Values of leaves are multiples of it, and thresholds have few digits, for a smaller file; 0:
+  // neither.
+  double leaf_step = 0;
   uint64_t seed = 1;
 };
 

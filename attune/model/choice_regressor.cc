@@ -17,7 +17,7 @@ const double kMostOverBest = std::log(4.5);
 constexpr double kLargestLog = 50;
 // An algorithm with so many samples has kTrees trees; with fewer or more, by the square root.
 constexpr double kUsualSamples = 12000;
-constexpr int kTrees = 20;
+constexpr int kTrees = 50;
 constexpr int kLeastTrees = 8;
 constexpr int kMostTimes = 3;
 
@@ -32,10 +32,10 @@ BoostingSettings SettingsFor(size_t samples, double huber_share, uint64_t seed) 
   settings.trees =
       std::max(kLeastTrees, static_cast<int>(kTrees * std::min<double>(kMostTimes, share)));
   settings.leaves = 63;
-  settings.shrinkage = 0.3;
+  settings.shrinkage = 0.2;
   settings.column_share = 0.7;
   settings.huber_share = huber_share;
-  settings.leaf_bits = 8;
+  settings.leaf_step = 0.001;
   settings.seed = seed;
   return settings;
 }

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::string_view kSeal = "seal ";
 
+}  // namespace
+
 std::optional<size_t> ParseIndex(std::string_view text) {
   size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
-
-}  // namespace
 
 std::string HexFloat(double value) { return fmt::format("{:a}", value); }
 
@@ -60,26 +60,45 @@ void AppendCount(std::string& text, std::string_view keyword, size_t value) {
   text += fmt::format("{} {}\n", keyword, value);
 }
 
-std::optional<TreeWord> ParseTreeWord(std::string_view word) {
-  const bool is_leaf = word.starts_with('=');
-  TreeWord node;
-  if (is_leaf) {
-    word.remove_prefix(1);
-  } else {
-    const size_t first = word.find(':');
-    const size_t second = first == word.npos ? word.npos : word.find(':', first + 1);
-    if (second == word.npos) return std::nullopt;
-    const auto column = ParseIndex(word.substr(0, first));
-    const auto left = ParseIndex(word.substr(first + 1, second - first - 1));
-    if (!column || !left || *left == 0) return std::nullopt;
-    node.column = *column;
-    node.left = *left;
-    word.remove_prefix(second + 1);
+namespace {
+
+// Columns as numbers without a zero: a, b, ..., Z, aa, ab, ...
+constexpr std::string_view kColumnLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr size_t kMostColumnLetters = 4;
+
+}  // namespace
+
+void AppendTreeWord(std::string& text, const TreeWord& word) {
+  if (word.column.has_value()) {
+    std::string letters;
+    for (size_t left = size_t{*word.column} + 1; left > 0;) {
+      letters.insert(letters.begin(), kColumnLetters[(left - 1) % kColumnLetters.size()]);
+      left = (left - 1) / kColumnLetters.size();
+    }
+    text += letters;
   }
-  const std::optional<double> number = ParseHexFloat(word);
-  if (!number) return std::nullopt;
-  node.number = *number;
-  return node;
+  std::string number = fmt::format("{}", word.number);
+  const size_t point = number.find("0.");
+  if (point == (number.starts_with('-') ? 1u : 0u)) number.erase(point, 1);
+  text += number;
+}
+
+std::optional<TreeWord> ParseTreeWord(std::string_view text) {
+  TreeWord word;
+  size_t column = 0;
+  size_t letters = 0;
+  while (letters < text.size() && letters <= kMostColumnLetters) {
+    const size_t digit = kColumnLetters.find(text[letters]);
+    if (digit == std::string_view::npos) break;
+    column = column * kColumnLetters.size() + digit + 1;
+    ++letters;
+  }
+  if (letters > kMostColumnLetters) return std::nullopt;
+  if (letters > 0) word.column = static_cast<uint32_t>(column - 1);
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data() + letters, end, word.number);
+  if (error != std::errc() || read_to != end || !std::isfinite(word.number)) return std::nullopt;
+  return word;
 }
 
 void AppendSeal(std::string& text) {

@@ -17,6 +17,8 @@ namespace attune {
 // "nan" is never written: models have finite numbers.
 std::string HexFloat(double value);
 std::optional<double> ParseHexFloat(std::string_view text);
+// Decimal digits and nothing else.
+std::optional<size_t> ParseIndex(std::string_view text);
 
 // "KEYWORD 0x1p+0 0x1.8p-3\n".
 void AppendNumbers(std::string& text, std::string_view keyword, std::span<const double> values);
@@ -33,13 +35,14 @@ void AppendOptional(std::string& text, std::string_view keyword, const std::opti
   if (part.has_value()) part->AppendText(text);
 }
 
-// A node of a tree: "=VALUE", a leaf, or "COLUMN:LEFT:THRESHOLD".
+// A node of a tree of BoostedTrees: "VALUE", a leaf, or the column of its features as letters and
+// the threshold, "bc5.25". Both are floats, in as few digits as read back to the last bit.
 struct TreeWord {
-  size_t column = 0;
-  size_t left = 0;    // The place of a child, counted from the root; 0 for a leaf.
-  double number = 0;  // The value of a leaf, else the threshold.
+  std::optional<uint32_t> column;  // Nothing for a leaf.
+  float number = 0;                // The value of a leaf, else the threshold; finite.
 };
-std::optional<TreeWord> ParseTreeWord(std::string_view word);
+void AppendTreeWord(std::string& text, const TreeWord& word);
+std::optional<TreeWord> ParseTreeWord(std::string_view text);
 
 // Appends the last line, "seal FINGERPRINT" of all bytes before it.
 void AppendSeal(std::string& text);

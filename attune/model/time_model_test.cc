@@ -127,7 +127,7 @@ TEST(ModelFile, AModelThatDoesNotFitIsRefusedWithAReason) {
       ReadModel(*text, {kOrigin.device, "cudnn 9.20.0"}, SampleFeatures()).status().message(),
       HasSubstr("cudnn 9.20.0"));
   EXPECT_EQ(ReadModel(*text, kOrigin, others).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ReadModel("attune_model 2\n" + *text, kOrigin, SampleFeatures()).status().message(),
+  EXPECT_THAT(ReadModel("attune_model 3\n" + *text, kOrigin, SampleFeatures()).status().message(),
               HasSubstr("version 2"));
   EXPECT_FALSE(ModelText(Fitted(samples), {"two\nlines", ""}, {}).ok());
 }

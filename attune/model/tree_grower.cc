@@ -18,15 +18,30 @@ double Quantile(std::vector<double> values, double share) {
   return *at;
 }
 
+// A value from `below` on that is less than `above`: the middle, or one near it that has few
+// digits.
+float Between(float below, float above, bool is_short) {
+  const float middle = below + (above - below) / 2;
+  const auto fits = [&](double value) {
+    return static_cast<float>(value) >= below && static_cast<float>(value) < above;
+  };
+  constexpr int kMostDigits = 7;
+  double step = std::pow(10, std::ceil(std::log10(double{above} - below)));
+  for (int i = 0; is_short && i < kMostDigits; ++i, step /= 10) {
+    const double rounded = std::round(double{middle} / step) * step;
+    if (fits(rounded)) return static_cast<float>(rounded);
+  }
+  return middle < above ? middle : below;
+}
+
 // At most kBins - 1 values between which the column's values are about equally many.
-std::vector<float> CutsOf(std::vector<float> values) {
+std::vector<float> CutsOf(std::vector<float> values, bool are_short) {
   std::sort(values.begin(), values.end());
   std::vector<float> cuts;
   size_t next = 0;  // The position that the next cut has to be behind.
   for (size_t i = 0; i + 1 < values.size(); ++i) {
     if (values[i] == values[i + 1] || i < next) continue;
-    const float middle = values[i] + (values[i + 1] - values[i]) / 2;
-    cuts.push_back(middle < values[i + 1] ? middle : values[i]);
+    cuts.push_back(Between(values[i], values[i + 1], are_short));
     next = values.size() * cuts.size() / (kBins - 1);
     if (cuts.size() == kBins - 1) break;
   }
@@ -50,7 +65,7 @@ void TreeGrower::MakeBins(const TreeTable& table) {
   std::vector<float> column(rows_);
   for (size_t j = 0; j < columns_; ++j) {
     for (size_t i = 0; i < rows_; ++i) column[i] = table.row(i)[j];
-    cuts_.push_back(CutsOf(column));
+    cuts_.push_back(CutsOf(column, settings_.leaf_step > 0));
     const std::vector<float>& cuts = cuts_.back();
     for (size_t i = 0; i < rows_; ++i) {
       const auto cut = std::lower_bound(cuts.begin(), cuts.end(), column[i]);
@@ -133,10 +148,8 @@ float TreeGrower::ValueOf(const Histogram& histogram) const {
     all.count += histogram[b].count;
   }
   const double value = settings_.shrinkage * all.sum / (all.count + settings_.leaf_penalty);
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  const double rounded = std::round(std::ldexp(fraction, settings_.leaf_bits));
-  return static_cast<float>(std::ldexp(rounded, exponent - settings_.leaf_bits));
+  const double step = settings_.leaf_step;
+  return static_cast<float>(step > 0 ? std::round(value / step) * step + 0.0 : value);
 }
 
 TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {

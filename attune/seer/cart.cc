@@ -155,6 +155,34 @@ double CrossValidatedLoss(CartKind kind, const CartData& data, const std::vector
   return loss;
 }
 
+// A node of a tree: "=VALUE", a leaf, or "COLUMN:LEFT:THRESHOLD".
+struct CartWord {
+  size_t column = 0;
+  size_t left = 0;    // The place of a child, counted from the root; 0 for a leaf.
+  double number = 0;  // The value of a leaf, else the threshold.
+};
+std::optional<CartWord> ParseCartWord(std::string_view word) {
+  const bool is_leaf = word.starts_with('=');
+  CartWord node;
+  if (is_leaf) {
+    word.remove_prefix(1);
+  } else {
+    const size_t first = word.find(':');
+    const size_t second = first == word.npos ? word.npos : word.find(':', first + 1);
+    if (second == word.npos) return std::nullopt;
+    const auto column = ParseIndex(word.substr(0, first));
+    const auto left = ParseIndex(word.substr(first + 1, second - first - 1));
+    if (!column || !left || *left == 0) return std::nullopt;
+    node.column = *column;
+    node.left = *left;
+    word.remove_prefix(second + 1);
+  }
+  const std::optional<double> number = ParseHexFloat(word);
+  if (!number) return std::nullopt;
+  node.number = *number;
+  return node;
+}
+
 }  // namespace
 
 Cart Cart::Grow(CartKind kind, const CartData& data, const CartSettings& settings) {
@@ -242,7 +270,7 @@ Result<Cart> Cart::ReadFrom(ModelLines& lines, size_t features, size_t classes) 
   if (words.size() > kMostNodes) return lines.Wrong("a tree has too many nodes.");
   Cart tree;
   for (const std::string_view word : words) {
-    const std::optional<TreeWord> node = ParseTreeWord(word);
+    const std::optional<CartWord> node = ParseCartWord(word);
     const size_t at = tree.nodes_.size();
     if (!node) return lines.Wrong(fmt::format("'{}' is no node of a tree.", Excerpt(word)));
     // Children stand behind their parent, so that no walk goes round in circles.
