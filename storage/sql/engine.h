@@ -38,6 +38,8 @@ struct EngineTexts {
   // Put behind the selection of the row of `counter` that begins each write: from then on to the
   // end of the transaction nobody else writes.
   std::string lock_counter;
+  // Drops the index {0} of the table {1}, if it is there.
+  std::string drop_index = "DROP INDEX IF EXISTS {0}";
   // Gives "1" once nobody else migrates this database; asked inside of a write transaction.
   std::string lock_schema;
   // After the statements of a migration, where these end the transaction that they stand in.

@@ -136,6 +136,29 @@ TEST_P(FleetStoreTest, AWorkerIsKnownByItsName) {
   EXPECT_EQ(fleet_->PutWorker({}).code(), StatusCode::kInvalidArgument);
 }
 
+TEST_P(FleetStoreTest, WhatIsNextIsFoundWithoutReadingAllThatIsQueued) {
+  if (GetParam() != DatabaseKind::kPostgres) GTEST_SKIP() << "Others count nothing.";
+  constexpr int kQueued = 1500;
+  const int64_t session = NewSession("may", kQueued);
+  // A connection says what it has read when it ends.
+  const auto rows_read = [&] {
+    fleet_.reset();
+    jobs_.reset();
+    sessions_.reset();
+    database_.reset();
+    const auto read =
+        Connect()->Texts("SELECT idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'job'");
+    return std::stoll(read->at(0));
+  };
+  const int64_t before = rows_read();
+  fleet_ = FleetIn(Open());
+
+  const Backlog first = fleet_->BacklogOf(session, kMeasure, 2).value();
+
+  EXPECT_THAT(first.jobs, SizeIs(2));
+  EXPECT_LT(rows_read() - before, kQueued / 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, FleetStoreTest, ::testing::ValuesIn(DatabaseKinds()), NameOfKind);
 
 }  // namespace

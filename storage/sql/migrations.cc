@@ -270,6 +270,18 @@ Migration ArtifactsMigration() {
        "INTEGER NOT NULL REFERENCES artifact (id), checksum TEXT NOT NULL) STRICT"}};
 }
 
+// The order in which jobs are leased, by an index alone. It begins with the state, so that nobody
+// who asks for the jobs of a problem is led through all that a session has queued: before a
+// server's statistics know of a session, one index seems as good to it as another that begins with
+// the session.
+Migration TurnsMigration() {
+  return {12,
+          "turns",
+          {"CREATE INDEX job_by_turn ON job (state, session_id, ready, step, priority DESC, id)"},
+          nullptr,
+          {{"job_by_state", "job"}}};
+}
+
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
@@ -314,6 +326,11 @@ Status Apply(Connection& connection, const Migration& migration) {
   for (const std::string& statement : migration.statements) {
     ATTUNE_RETURN_IF_ERROR(connection.Execute(statement));
   }
+  const std::string& drop = connection.engine().texts().drop_index;
+  for (const DroppedIndex& index : migration.dropped) {
+    ATTUNE_RETURN_IF_ERROR(
+        connection.Execute(fmt::format(fmt::runtime(drop), index.name, index.table)));
+  }
   ATTUNE_RETURN_IF_ERROR(connection.Resume());
   if (migration.fill != nullptr) ATTUNE_RETURN_IF_ERROR(migration.fill(connection));
   ATTUNE_ASSIGN_OR_RETURN(
@@ -339,11 +356,21 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 
 }  // namespace
 
+bool IsOfDroppedIndex(std::string_view statement, std::span<const Migration> migrations) {
+  for (const Migration& migration : migrations) {
+    for (const DroppedIndex& index : migration.dropped) {
+      const std::string made = fmt::format("CREATE INDEX {} ON {} ", index.name, index.table);
+      if (statement.starts_with(made)) return true;
+    }
+  }
+  return false;
+}
+
 const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
        ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration(),
-       FiguresMigration(), FleetMigration(), ArtifactsMigration()});
+       FiguresMigration(), FleetMigration(), ArtifactsMigration(), TurnsMigration()});
   return *migrations;
 }
 

@@ -12,13 +12,24 @@
 
 namespace attune::sql {
 
+// An index that an earlier migration has made.
+struct DroppedIndex {
+  std::string_view name;
+  std::string_view table;
+};
+
 struct Migration {
   int version = 0;
   std::string_view name;
   std::vector<std::string> statements;
   // What the new tables hold from the start; runs after the statements. May be null.
   Status (*fill)(Connection& connection) = nullptr;
+  // In whose place there is another one now.
+  std::vector<DroppedIndex> dropped = {};
 };
+
+// Whether `statement`, of one of `migrations`, made an index that a later one of them drops.
+bool IsOfDroppedIndex(std::string_view statement, std::span<const Migration> migrations);
 
 // All migrations of this program in SQLite's words, in order; versions count from 1 without a gap.
 const std::vector<Migration>& Migrations();

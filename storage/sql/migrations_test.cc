@@ -58,7 +58,20 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
   EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
               ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports",
-                          "sessions", "golden", "figures", "fleet", "artifacts"));
+                          "sessions", "golden", "figures", "fleet", "artifacts", "turns"));
+}
+
+TEST_F(MigrationsTest, AnIndexThatAnotherReplacesGoesAndIsMissedByNobody) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+
+  EXPECT_THAT(Open()
+                  ->Texts("SELECT name FROM sqlite_master WHERE name LIKE 'job_by_%' ORDER BY name")
+                  .value(),
+              ElementsAre("job_by_turn"));
+  EXPECT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+
+  Run("DROP INDEX job_by_turn");
+  EXPECT_THAT(OpenSqlStore(path_).status().message(), HasSubstr("CREATE INDEX job_by_turn"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
@@ -141,25 +154,25 @@ TEST_F(MigrationsTest, WhoOpenedTheDatabaseBeforeANewerOneMigratedItDoesNotWrite
   const auto store = std::move(*OpenSqlStore(path_));
   const MeasurementSet set = SampleSet(1, 1, random);
   ASSERT_EQ(store->BeginSet(set), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (12, 'later', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (13, 'later', 1)");
 
   const Status status = store->FinishSet(set.id);
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 12"), HasSubstr("up to 11"),
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 13"), HasSubstr("up to 12"),
                                       HasSubstr("again with an attune that is as new")));
   EXPECT_THAT(Open()->Texts("SELECT finished FROM set_progress").value(), ElementsAre("0"));
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (12, 'later', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (13, 'later', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 12 (\"later\")"), HasSubstr("up to 11 (\"artifacts\")")));
+              AllOf(HasSubstr("version 13 (\"later\")"), HasSubstr("up to 12 (\"turns\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {

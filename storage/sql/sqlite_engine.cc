@@ -264,6 +264,7 @@ Status SqliteEngine::CheckDefinitions(Connection& connection,
   for (const Migration& migration : migrations) {
     for (const std::string& statement : migration.statements) {
       if (std::find(found.begin(), found.end(), statement) != found.end()) continue;
+      if (IsOfDroppedIndex(statement, migrations)) continue;
       return DataLoss(fmt::format(
           "Database '{}' lacks or has changed what this statement of migration {} made: {}",
           connection.name(), migration.version, statement));

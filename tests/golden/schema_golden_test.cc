@@ -293,7 +293,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
                          ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
-                                           "v11"),
+                                           "v11", "v12"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

@@ -50,6 +50,7 @@ EngineTexts MakeTexts(const ServerLogin& login) {
   texts.begin_read = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
                       "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"};
   texts.lock_counter = " FOR UPDATE";
+  texts.drop_index = "DROP INDEX IF EXISTS {0} ON {1}";
   const std::string schema = LockName(login, "schema");
   texts.lock_schema = fmt::format("SELECT GET_LOCK('{}', {})", schema, SecondsOf(login));
   texts.unlock_schema = fmt::format("SELECT RELEASE_LOCK('{}')", schema);
