@@ -61,7 +61,8 @@ class JobQueue {
 
   // Puts `jobs` there in their order, and returns how many of them had not been published within
   // the window of duplicates. When it returns, a queue on a server has them on its disk.
-  // kResourceExhausted if the channel has kMostQueued then; those before are there.
+  // kResourceExhausted if the channel has kMostQueued then; those before are there, and perhaps
+  // some behind.
   // kInvalidArgument, with nothing published, for ids below 1 and attempts below 0.
   virtual Result<int64_t> Publish(const Channel& channel, std::span<const QueuedJob> jobs) = 0;
 

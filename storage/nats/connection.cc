@@ -168,6 +168,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(const NatsUrl& url,
   return opened;
 }
 
+std::chrono::milliseconds Connection::request_patience() const {
+  return std::min(patience_, std::chrono::milliseconds(kRequestMs));
+}
+
 bool Connection::WaitUntilConnected(int64_t deadline_ns) const {
   for (;;) {
     const natsConnStatus status = natsConnection_Status(connection_.get());

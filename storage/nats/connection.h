@@ -29,7 +29,8 @@ class Connection {
   jsCtx* context() const { return context_.get(); }
   // Of the URL, without a password.
   const std::string& name() const { return name_; }
-  std::chrono::milliseconds patience() const { return patience_; }
+  // Of one request, before it is made again.
+  std::chrono::milliseconds request_patience() const;
 
   // Makes `request` until it succeeds or fails for good; while the server is away or busy again,
   // for up to the patience. `request` has to do no harm when it is made twice. kUnavailable says

@@ -194,6 +194,17 @@ TEST_F(NatsFaultsTest, WhatIsNoMessageIsBuriedWithItsReasonAndKeepsNobody) {
   EXPECT_EQ(queue->Pending(kChannel).value(), (ChannelLoad{0, 1}));
 }
 
+TEST_F(NatsFaultsTest, OfManyThatArePublishedTogetherTheFirstThatIsRefusedIsNamed) {
+  BEGIN_OR_SKIP();
+  const auto queue = Open();
+
+  const Status full = Publish(*queue, 1, kMostQueued + 3).status();
+
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted) << full.message();
+  EXPECT_THAT(full.message(), HasSubstr("job 1025 failed"));
+  EXPECT_EQ(queue->Pending(kChannel).value(), (ChannelLoad{kMostQueued, 0}));
+}
+
 TEST_F(NatsFaultsTest, AConsumerThatSomebodyRemovedIsMadeAgain) {
   BEGIN_OR_SKIP();
   const auto queue = Open();

@@ -14,6 +14,7 @@
 #include "storage/nats/connection.h"
 #include "storage/nats/dead_letters.h"
 #include "storage/nats/nats_url.h"
+#include "storage/nats/publish_together.h"
 #include "storage/nats/streams.h"
 
 namespace attune {
@@ -22,6 +23,7 @@ namespace {
 using nats::Connection;
 using nats::FleetNames;
 using nats::MessageHandle;
+using nats::Published;
 using nats::SubscriptionHandle;
 
 constexpr int64_t kNsPerMs = 1'000'000;
@@ -99,6 +101,9 @@ class NatsQueue final : public JobQueue {
 
  private:
   Status Answer(std::string_view what, const std::string& receipt, std::string_view answer);
+  // Whether it had not been published before.
+  Result<bool> PublishOne(const std::string& subject, int64_t job_id,
+                          const nats::OutgoingMessage& message);
   // Publishes a dead letter first, so that the message is in one stream at least.
   Status BuryReceived(const Channel& channel, const Received& received, const QueuedJob& job,
                       std::string_view reason);
@@ -125,26 +130,36 @@ Result<int64_t> NatsQueue::Publish(const Channel& channel, std::span<const Queue
   ATTUNE_RETURN_IF_ERROR(CheckPublished(jobs));
   const std::string token = Token(channel);
   const std::string subject = names_.jobs_subject(token);
-  int64_t added = 0;
+  std::vector<nats::OutgoingMessage> messages;
   for (const QueuedJob& job : jobs) {
-    const std::string text = MessageText(job);
     // Duplicates are known by stream, and a job may be published for two channels.
-    const std::string id = fmt::format("{}.{}", token, MessageId(job));
-    jsPubAck* published = nullptr;
-    const Status status = connection_->Ask(
-        fmt::format("Publishing job {}", job.job_id), [&](int64_t wait_ms, jsErrCode& said) {
-          jsPubOptions options;
-          jsPubOptions_Init(&options);
-          options.MaxWait = wait_ms;
-          options.MsgId = id.c_str();
-          return js_Publish(&published, connection_->context(), subject.c_str(), text.data(),
-                            static_cast<int>(text.size()), &options, &said);
-        });
-    const nats::PublishedHandle owner(published);
-    ATTUNE_RETURN_IF_ERROR(status);
-    if (!published->Duplicate) ++added;
+    messages.push_back({fmt::format("{}.{}", token, MessageId(job)), MessageText(job)});
+  }
+  const auto published = nats::PublishTogether(*connection_, subject, messages);
+  int64_t added = std::count(published.begin(), published.end(), Published::kAdded);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (published[i] != Published::kUnknown) continue;
+    ATTUNE_ASSIGN_OR_RETURN(const bool is_new, PublishOne(subject, jobs[i].job_id, messages[i]));
+    if (is_new) ++added;
   }
   return added;
+}
+
+Result<bool> NatsQueue::PublishOne(const std::string& subject, int64_t job_id,
+                                   const nats::OutgoingMessage& message) {
+  jsPubAck* published = nullptr;
+  const Status status = connection_->Ask(
+      fmt::format("Publishing job {}", job_id), [&](int64_t wait_ms, jsErrCode& said) {
+        jsPubOptions options;
+        jsPubOptions_Init(&options);
+        options.MaxWait = wait_ms;
+        options.MsgId = message.id.c_str();
+        return js_Publish(&published, connection_->context(), subject.c_str(), message.text.data(),
+                          static_cast<int>(message.text.size()), &options, &said);
+      });
+  const nats::PublishedHandle owner(published);
+  ATTUNE_RETURN_IF_ERROR(status);
+  return !published->Duplicate;
 }
 
 Result<std::vector<Delivery>> NatsQueue::Take(const Channel& channel, int64_t most,
