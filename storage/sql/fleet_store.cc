@@ -92,10 +92,12 @@ class SqlFleetStore final : public FleetStore {
         for (const std::string_view state : {"queued", "leased"}) {
           const Cell keys[] = {IntegerCell(session_id), TextCell(state),
                                TextCell(::attune::Text(step))};
+          // With every word of the index, which leads past those of other steps.
           ATTUNE_ASSIGN_OR_RETURN(const auto found,
                                   ReadIntegers(*session.connection,
                                                "SELECT id FROM job WHERE session_id = :p0 AND "
-                                               "state = :p1 AND step = :p2 LIMIT 1",
+                                               "state = :p1 AND ready IN (0, 1) AND step = :p2 "
+                                               "LIMIT 1",
                                                keys));
           has_any = has_any || !found.empty();
           if (has_any) return Status::Ok();

@@ -154,8 +154,11 @@ TEST_P(FleetStoreTest, WhatIsNextIsFoundWithoutReadingAllThatIsQueued) {
   fleet_ = FleetIn(Open());
 
   const Backlog first = fleet_->BacklogOf(session, kMeasure, 2).value();
+  const std::vector<JobStep> other = {{JobSearch::kPerf, JobWork::kCompile}};
+  const bool has_other = fleet_->HasOpenJobs(session, other).value();
 
   EXPECT_THAT(first.jobs, SizeIs(2));
+  EXPECT_FALSE(has_other);
   EXPECT_LT(rows_read() - before, kQueued / 10);
 }
 
