@@ -1,19 +1,21 @@
 // Figures of a fleet on this machine: jobs that do nothing, from the queue to their committed
 // results, in a second, in a new database and in turns with it in one that has 200,000 stored jobs
 // of others; how long 100,000 take to be loaded; from a load to the first result; what a worker
-// that waits costs; and how busy four hosts keep two devices each. On PostgreSQL and NATS, which it
-// starts on loopback, and on SQLite without a queue; loading also on MariaDB.
+// that waits costs; and how busy four hosts keep two devices each. On PostgreSQL and on MariaDB
+// with NATS, which it starts on loopback, and on SQLite without a queue.
 //
-//   fleet [--jobs N] [--rounds N] [--stored N] [--loaded N] [--workers N] [--idle S]
-//         [--device-jobs N] [--json]
+//   fleet [--on DATABASE]... [--jobs N] [--rounds N] [--stored N] [--loaded N] [--workers N]
+//         [--idle S] [--device-jobs N] [--json]
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,6 +40,7 @@ struct Options {
   int workers = 1;
   double idle_s = 10;
   SimulatedHosts hosts;
+  std::vector<std::string> databases;  // Empty: all.
   bool json = false;
   // Of a process that is a simulated device.
   std::string device;
@@ -182,14 +185,32 @@ std::vector<Figure> FiguresOf(const NewPlace& new_place, const std::string& pref
   return figures;
 }
 
-// Of loading alone, on MariaDB.
-std::vector<Figure> MariaFigures(const Options& options) {
-  auto server = TestServer::Start(ServerKind::kMaria);
-  if (!server.ok()) return {};
-  auto url = (*server)->NewDatabase();
-  Require(url.status());
-  BenchFleet fleet(*url, "");
-  return {{"mariadb_load_100k_s", LoadSeconds(fleet, options), "<= 5"}};
+bool IsMeant(const Options& options, std::string_view database) {
+  return options.databases.empty() || std::find(options.databases.begin(), options.databases.end(),
+                                                database) != options.databases.end();
+}
+
+// Nothing, and why, where a server is not installed.
+Result<std::vector<Figure>> FiguresOn(ServerKind kind, const std::string& prefix,
+                                      const Options& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto database, TestServer::Start(kind));
+  ATTUNE_ASSIGN_OR_RETURN(const auto queue, NatsServer::Start());
+  int places = 0;
+  const NewPlace new_place = [&]() -> FleetPlace {
+    auto url = database->NewDatabase();
+    Require(url.status());
+    return {*url, fmt::format("nats://{}?fleet=bench{}", queue->host(), ++places)};
+  };
+  return FiguresOf(new_place, prefix, options);
+}
+
+std::vector<Figure> FiguresOnFiles(const Options& options) {
+  const BenchFolder folder("");
+  int files = 0;
+  const NewPlace new_place = [&]() -> FleetPlace {
+    return {(folder.path() / fmt::format("attune{}.db", ++files)).string(), ""};
+  };
+  return FiguresOf(new_place, "sqlite_", options);
 }
 
 int Run(const Options& options) {
@@ -203,31 +224,18 @@ int Run(const Options& options) {
   ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
   // On a disk, as a fleet's database is, unless somebody says otherwise.
   ::setenv("TMPDIR", "/tmp", 0);
-  std::string servers = "postgresql and nats";
-  {
-    auto database = TestServer::Start(ServerKind::kPostgres);
-    auto queue = NatsServer::Start();
-    if (database.ok() && queue.ok()) {
-      int places = 0;
-      const NewPlace new_place = [&]() -> FleetPlace {
-        auto url = (*database)->NewDatabase();
-        Require(url.status());
-        return {*url, fmt::format("nats://{}?fleet=bench{}", (*queue)->host(), ++places)};
-      };
-      add(FiguresOf(new_place, "", options));
-    } else {
-      servers = std::string((database.ok() ? queue.status() : database.status()).message());
-    }
-  }
-  add(MariaFigures(options));
-  const BenchFolder folder("");
-  int files = 0;
-  const NewPlace new_file = [&]() -> FleetPlace {
-    return {(folder.path() / fmt::format("attune{}.db", ++files)).string(), ""};
+  std::string missing;
+  const auto add_server = [&](ServerKind kind, std::string_view name, const std::string& prefix) {
+    if (!IsMeant(options, name)) return;
+    auto measured = FiguresOn(kind, prefix, options);
+    if (measured.ok()) return add(std::move(*measured));
+    missing += fmt::format("{}{}", missing.empty() ? "" : " ", measured.error().message());
   };
-  add(FiguresOf(new_file, "sqlite_", options));
+  add_server(ServerKind::kPostgres, "postgresql", "");
+  add_server(ServerKind::kMaria, "mariadb", "mariadb_");
+  if (IsMeant(options, "sqlite")) add(FiguresOnFiles(options));
   PrintFigures(figures,
-               {{"servers", servers},
+               {{"missing", missing},
                 {"jobs", options.jobs},
                 {"rounds", options.rounds},
                 {"stored", options.stored},
@@ -268,6 +276,9 @@ int main(int argc, char** argv) {
   app.add_option("--job-ms", options.hosts.job_ms, "What each of them takes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--on", options.databases, "Only this database; may be repeated")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"postgresql", "mariadb", "sqlite"}));
   app.add_flag("--json", options.json, "Print one JSON object");
   // Of the processes that are such devices.
   app.add_option("--device", options.device)->group("");
