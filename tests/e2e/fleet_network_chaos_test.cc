@@ -1,7 +1,10 @@
 // A fleet of hosts in a network of their own: workers, three NATS servers that keep everything
 // three times, and PostgreSQL, of which everything is killed and cut off by the clock.
 // ATTUNE_CHAOS_ROUNDS says how often (1 if it is not set), ATTUNE_CHAOS_JOBS with how many jobs
-// each time (60), ATTUNE_CHAOS_SEED with which moments (1).
+// each time (60), ATTUNE_CHAOS_SEED with which moments (1). What happens in a round follows from
+// the seed and the round's number: ATTUNE_CHAOS_FIRST is the number of the first (0), to go on
+// where another run has ended or to have one round again, and after ATTUNE_CHAOS_MINUTES none is
+// begun.
 #include <signal.h>
 
 #include <array>
@@ -23,6 +26,7 @@
 #include "attune/base/steady_time.h"
 #include "storage/nats/handles.h"
 #include "storage/sql/connection.h"
+#include "storage/sql/free_text.h"
 #include "storage/sql/servers/database_servers.h"
 #include "tests/fleet/attune_processes.h"
 #include "tests/fleet/fleet_fixture.h"
@@ -46,6 +50,8 @@ constexpr size_t kHosts = kFirstWorker + kWorkers;
 constexpr uint16_t kRoutePort = 6222;
 
 constexpr int64_t kPatienceNs = 300'000'000'000;
+constexpr int64_t kMinuteNs = 60'000'000'000;
+constexpr int kMostProblems = 4096;
 constexpr int kFewestEvents = 3;
 constexpr int kMostEvents = 8;
 
@@ -175,10 +181,16 @@ class FleetNetworkChaosTest : public ::testing::Test {
     std::fflush(stdout);
   }
 
+  // Says what happens now, and counts it.
+  void Fault(const std::string& kind, const std::string& what) {
+    ++faults_[kind];
+    Note(what);
+  }
+
   // What can happen. Each leaves everything there again.
-  void KillWorker(size_t host) {
+  void KillWorker(size_t host, const std::string& kind = "worker killed") {
     if (!hosts_[host]->IsRunning("worker")) return StartWorker(host);
-    Note(fmt::format("the worker of host {} is killed", host));
+    Fault(kind, fmt::format("the worker of host {} is killed", host));
     hosts_[host]->End("worker", SIGKILL);
     Rest(1000);
     StartWorker(host);
@@ -187,7 +199,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
     if (!hosts_[host]->IsRunning("worker")) return;
     const auto children = ChildrenOf(hosts_[host]->running().at("worker"));
     if (children.empty()) return;
-    Note(fmt::format("a child on host {} is killed", host));
+    Fault("child killed", fmt::format("a child on host {} is killed", host));
     ::kill(children[random_.Below(children.size())], SIGKILL);
   }
   void KillPublisher() {
@@ -196,13 +208,13 @@ class FleetNetworkChaosTest : public ::testing::Test {
     const auto owners =
         (*connection)->Texts("SELECT owner FROM publisher ORDER BY deadline_unix_ns DESC LIMIT 1");
     if (!owners.ok() || owners->empty()) return;
-    const size_t number = owners->front().rfind('A') + 1;  // "%3A", as columns have ":".
-    const pid_t publisher = std::atoi(owners->front().c_str() + number);
+    // user@host:namespace.boot:process, as columns have it.
+    const std::string owner = sql::FromFreeText(owners->front()).value();
+    const pid_t publisher = std::atoi(owner.c_str() + owner.rfind(':') + 1);
     for (size_t host = kFirstWorker; host < kHosts; ++host) {
       const auto found = hosts_[host]->running().find("worker");
       if (found == hosts_[host]->running().end() || found->second != publisher) continue;
-      Note("the publisher is on the next host");
-      return KillWorker(host);
+      return KillWorker(host, "publisher killed");
     }
   }
   size_t LeaderOfQueues() const {
@@ -227,37 +239,47 @@ class FleetNetworkChaosTest : public ::testing::Test {
     const bool has_leader = info->Cluster != nullptr && info->Cluster->Leader != nullptr;
     return has_leader ? static_cast<size_t>(info->Cluster->Leader[5] - '0') : 0;
   }
-  void KillQueue(size_t number) {
-    Note(fmt::format("server {} of the queue is killed", number));
+  void KillQueue(size_t number, const std::string& kind = "queue killed") {
+    Fault(kind, fmt::format("server {} of the queue is killed", number));
     queues_[number]->Kill();
     Rest(3000);
     ASSERT_EQ(network_->On(kFirstQueue + number, [&] { return queues_[number]->Run(); }),
               Status::Ok());
   }
   void KillDatabase() {
-    Note("the database is killed");
+    Fault("database killed", "the database is killed");
     server_->Kill();
     Rest(2000);
     ASSERT_EQ(network_->On(kDatabase, [&] { return server_->Run(); }), Status::Ok());
   }
   void CutHost(size_t host) {
-    Note(fmt::format("host {} is cut off", host));
+    Fault("host cut off", fmt::format("host {} is cut off", host));
     ASSERT_EQ(network_->Cut(host), Status::Ok());
     Rest(4000);
     ASSERT_EQ(network_->Join(host), Status::Ok());
   }
   void PartHosts(size_t one, size_t other) {
-    Note(fmt::format("hosts {} and {} do not hear each other", one, other));
+    Fault("hosts parted", fmt::format("hosts {} and {} do not hear each other", one, other));
     ASSERT_EQ(network_->Part(one, other), Status::Ok());
     Rest(4000);
     ASSERT_EQ(network_->Meet(one, other), Status::Ok());
+  }
+  // Rounds enough for everything to have happened that can.
+  void ExpectEveryKind(int64_t rounds) const {
+    constexpr int64_t kEnough = 20;
+    if (rounds < kEnough) return;
+    for (const char* kind :
+         {"worker killed", "child killed", "publisher killed", "queue killed",
+          "queue's leader killed", "database killed", "host cut off", "hosts parted"}) {
+      EXPECT_TRUE(faults_.contains(kind)) << kind;
+    }
   }
   void Happen() {
     const std::vector<std::function<void()>> events = {
         [&] { KillWorker(AnyWorker()); },
         [&] { KillChild(AnyWorker()); },
         [&] { KillPublisher(); },
-        [&] { KillQueue(LeaderOfQueues()); },
+        [&] { KillQueue(LeaderOfQueues(), "queue's leader killed"); },
         [&] { KillQueue(random_.Below(kQueues)); },
         [&] { KillDatabase(); },
         [&] { CutHost(1 + random_.Below(kHosts - 1)); },
@@ -331,7 +353,42 @@ class FleetNetworkChaosTest : public ::testing::Test {
     }
   }
 
-  Random random_{static_cast<uint64_t>(NumberFrom("ATTUNE_CHAOS_SEED", 1))};
+  // The second load comes in the middle of what happens.
+  void RunRound(int64_t round, int problems) {
+    random_ = Random((static_cast<uint64_t>(seed_) << 32) + static_cast<uint64_t>(round));
+    const std::string name = fmt::format("round{}", round);
+    Note(name);
+    const int first = static_cast<int>((2 * problems * round) % kMostProblems);
+    Run({"session", "new", name, "--device", "fake"});
+    const int64_t session = database_->sessions().Find(name)->id;
+    Load(name, name + "a", first, problems);
+    StartWorkers();
+    const auto wanted = kFewestEvents + random_.Below(kMostEvents - kFewestEvents + 1);
+    for (uint64_t event = 0; event < wanted; ++event) {
+      Rest(1500);
+      ASSERT_NO_FATAL_FAILURE(Happen());
+      if (event == wanted / 2) Load(name, name + "b", first + problems, problems);
+    }
+    // Whoever was done before the second load has ended.
+    StartWorkers();
+    ASSERT_NO_FATAL_FAILURE(WaitForWorkers(session));
+    Compare(session, first, 2 * problems);
+    Run({"session", "close", name});
+  }
+
+  void CheckDatabase() {
+    SqlStoreOptions options;
+    options.server_at = DatabaseServerAt;
+    EXPECT_EQ(CheckSqlStore(url_, options), Status::Ok());
+  }
+
+  void TellCounts() {
+    for (const auto& [what, count] : faults_) Note(fmt::format("{} times: {}", count, what));
+    for (const auto& [what, count] : failures_) Note(fmt::format("{} failed: {}", count, what));
+  }
+
+  const int64_t seed_ = NumberFrom("ATTUNE_CHAOS_SEED", 1);
+  Random random_{static_cast<uint64_t>(seed_)};
   const int64_t begun_ns_ = SteadyNowNs();
   std::unique_ptr<TestNetwork> network_;
   std::unique_ptr<TestServer> server_;
@@ -340,44 +397,30 @@ class FleetNetworkChaosTest : public ::testing::Test {
   std::unique_ptr<FleetDatabase> database_;
   std::string url_;
   int64_t names_ = 0;
+  std::map<std::string, int64_t> faults_;
   std::map<std::string, int64_t> failures_;
 };
 
 TEST_F(FleetNetworkChaosTest, NothingIsLostAndEveryRunEndsWhateverIsKilledAndCutOff) {
-  const int64_t rounds = NumberFrom("ATTUNE_CHAOS_ROUNDS", 1);
-  const int jobs = static_cast<int>(NumberFrom("ATTUNE_CHAOS_JOBS", 60)) / 4;
-  fmt::print("seed {}, {} rounds of {} jobs\n", NumberFrom("ATTUNE_CHAOS_SEED", 1), rounds,
-             4 * jobs);
-  int64_t events = 0;
-  for (int64_t round = 0; round < rounds && !HasFailure(); ++round) {
-    const std::string name = fmt::format("round{}", round);
-    Note(name);
-    const int first = static_cast<int>(2 * jobs * round) % 4096;
-    Run({"session", "new", name, "--device", "fake"});
-    const int64_t session = database_->sessions().Find(name)->id;
-    Load(name, name + "a", first, jobs);
-    StartWorkers();
-    const auto wanted = kFewestEvents + random_.Below(kMostEvents - kFewestEvents + 1);
-    for (uint64_t event = 0; event < wanted; ++event, ++events) {
-      Rest(1500);
-      ASSERT_NO_FATAL_FAILURE(Happen());
-      if (event == wanted / 2) Load(name, name + "b", first + jobs, jobs);
-    }
-    // Whoever was done before the second load has ended.
-    StartWorkers();
-    ASSERT_NO_FATAL_FAILURE(WaitForWorkers(session));
-    Compare(session, first, 2 * jobs);
-    Run({"session", "close", name});
+  const int64_t first = NumberFrom("ATTUNE_CHAOS_FIRST", 0);
+  const int64_t end = first + NumberFrom("ATTUNE_CHAOS_ROUNDS", 1);
+  const int64_t minutes = NumberFrom("ATTUNE_CHAOS_MINUTES", 0);
+  const int problems = static_cast<int>(NumberFrom("ATTUNE_CHAOS_JOBS", 60)) / 4;
+  Note(fmt::format("seed {}, rounds {} to {}, {} jobs in each", seed_, first, end - 1,
+                   4 * problems));
+
+  int64_t round = first;
+  const auto has_time = [&] {
+    return minutes == 0 || SteadyNowNs() - begun_ns_ < minutes * kMinuteNs;
+  };
+  for (; round < end && !HasFailure() && has_time(); ++round) {
+    ASSERT_NO_FATAL_FAILURE(RunRound(round, problems));
   }
-  EXPECT_EQ(CheckSqlStore(url_,
-                          [] {
-                            SqlStoreOptions options;
-                            options.server_at = DatabaseServerAt;
-                            return options;
-                          }()),
-            Status::Ok());
-  Note(fmt::format("{} events", events));
-  for (const auto& [what, count] : failures_) Note(fmt::format("{} failed: {}", count, what));
+
+  CheckDatabase();
+  ExpectEveryKind(round - first);
+  TellCounts();
+  Note(fmt::format("rounds {} to {} were done", first, round - 1));
 }
 
 }  // namespace
