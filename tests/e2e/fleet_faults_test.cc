@@ -354,6 +354,28 @@ TEST_P(FleetFaultsTest, WithoutAnyWorkerLoadingEndsAndStatusSaysThatNobodyWorks)
   EXPECT_THAT(processes_.Log("commands"), HasSubstr("On the queue: 2 waiting"));
 }
 
+TEST_P(FleetFaultsTest, StatusSaysWhatTheDatabaseKnowsWhereTheQueueIsAway) {
+  Begin();
+  OR_SKIP;
+  BeginQueue();
+  Load(2);
+  nats_->Kill();
+
+  Run({"status", "--session", "may"}, 3);
+
+  EXPECT_THAT(processes_.Log("commands"), HasSubstr("2 left"));
+  EXPECT_THAT(processes_.Log("commands"), HasSubstr("Of the queue nothing is known: Connecting"));
+}
+
+TEST_P(FleetFaultsTest, ALogWithoutRoomGoesToStandardError) {
+  Begin();
+  OR_SKIP;
+
+  EXPECT_EQ(processes_.Run("w", WorkerWords({"--idle", "300ms", "--log", "/dev/full"})), 0);
+
+  EXPECT_THAT(processes_.Log("w"), HasSubstr("begins: fake"));
+}
+
 INSTANTIATE_TEST_SUITE_P(On, FleetFaultsTest,
                          ::testing::Values(ServerKind::kPostgres, ServerKind::kMaria),
                          [](const auto& kind) {

@@ -70,17 +70,20 @@ class WorkerLog {
   void Say(const std::string& line) {
     const std::lock_guard lock(mutex_);
     const std::string text = fmt::format("{} {}\n", FormatMoment(UnixNowNs()), Printable(line));
-    if (stream_ == nullptr) {
-      err_.Print(text);
-      err_.Flush();
-      return;
-    }
-    std::fwrite(text.data(), 1, text.size(), stream_);
-    std::fflush(stream_);
+    if (stream_ != nullptr && Write(text)) return;
+    err_.Print(text);
+    err_.Flush();
   }
 
  private:
   WorkerLog(std::FILE* stream, Output& err) : stream_(stream), err_(err) {}
+
+  // To the file. What a full disk has no room for goes to standard error.
+  bool Write(const std::string& text) {
+    std::clearerr(stream_);
+    return std::fwrite(text.data(), 1, text.size(), stream_) == text.size() &&
+           std::fflush(stream_) == 0;
+  }
 
   std::mutex mutex_;
   std::FILE* const stream_;  // Null for `err_`.
@@ -239,7 +242,9 @@ void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
                   "What 'attune workers' calls it (default: user@host:namespace.boot:process)")
       ->check(NameWithin(kMostWorkerNameBytes))
       ->check(SeenText());
-  verb.add_option("--log", options.log, "Add what it says to FILE, not to standard error")
+  verb.add_option("--log", options.log,
+                  "Add what it says to FILE, not to standard error (but for what FILE has no room "
+                  "for)")
       ->type_name("FILE");
   verb.add_option("--job", options.job_id, "Do the job of this number alone, and end")
       ->check(CLI::Range(int64_t{1}, kMostJobNumber))

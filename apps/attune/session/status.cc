@@ -40,15 +40,31 @@ struct SessionState {
   JobRate rate;         // Of the window.
   int64_t eta_ns = 0;   // 0: nothing is left, nobody works, or nobody knows.
   int64_t workers = 0;  // That run, for whatever session.
-  std::optional<QueueTotals> queue;  // Nothing where there is no server of a queue.
+  std::optional<QueueTotals> queue;  // Nothing where there is no server of a queue, or it is away.
+  std::string queue_trouble;         // Why nothing is known of it.
 
   int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
   // Nobody works in a closed session, whatever is queued there.
   bool is_over() const { return open() == 0 || !closed.empty(); }
 };
 
-// `queue` may be null.
-Result<SessionState> StateOf(Application& application, JobQueue* queue) {
+// The server of a queue, if there is one, and a connection to it once it has answered.
+struct WatchedQueue {
+  std::string url;
+  std::unique_ptr<JobQueue> connection;
+};
+
+Result<QueueTotals> TotalsOf(Application& application, const Session& session,
+                             const JobCounts& counts, WatchedQueue& queue) {
+  if (queue.connection == nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(queue.connection, OpenFleetQueue(queue.url, *application.fleet()));
+  }
+  std::vector<JobStep> steps;
+  for (const auto& [step, by_state] : counts.steps) steps.push_back(step);
+  return QueueTotalsOf(*queue.connection, session, steps);
+}
+
+Result<SessionState> StateOf(Application& application, WatchedQueue& queue) {
   SessionState state;
   // Again, because a watched one changes.
   ATTUNE_ASSIGN_OR_RETURN(const Session session,
@@ -74,10 +90,16 @@ Result<SessionState> StateOf(Application& application, JobQueue* queue) {
     ATTUNE_ASSIGN_OR_RETURN(const auto workers, application.fleet()->Workers());
     state.workers = CountRunning(workers, now);
   }
-  if (queue == nullptr) return state;
-  std::vector<JobStep> steps;
-  for (const auto& [step, by_state] : state.counts.steps) steps.push_back(step);
-  ATTUNE_ASSIGN_OR_RETURN(state.queue, QueueTotalsOf(*queue, session, steps));
+  if (!IsQueueServer(queue.url)) return state;
+  const auto totals = TotalsOf(application, session, state.counts, queue);
+  if (totals.ok()) {
+    state.queue = *totals;
+  } else if (totals.error().code() == StatusCode::kUnavailable) {
+    // Whoever asks while it is away wants to know the rest all the more.
+    state.queue_trouble = totals.error().message();
+  } else {
+    return totals.error();
+  }
   return state;
 }
 
@@ -104,6 +126,7 @@ Json StateJson(const std::string& name, const SessionState& state) {
                      {"taken", state.queue->load.taken},
                      {"dead_letters", state.queue->dead}};
   }
+  if (!state.queue_trouble.empty()) json["queue"] = {{"trouble", state.queue_trouble}};
   return json;
 }
 
@@ -113,6 +136,9 @@ std::string FleetText(const SessionState& state) {
   if (state.workers > 0) {
     text += fmt::format("{} {}: 'attune workers' lists them.\n", Counted(state.workers, "worker"),
                         state.workers == 1 ? "runs" : "run");
+  }
+  if (!state.queue_trouble.empty()) {
+    text += fmt::format("Of the queue nothing is known: {}\n", Printable(state.queue_trouble));
   }
   if (!state.queue.has_value()) return text;
   return text + fmt::format("On the queue: {} waiting, {} taken, {}.\n", state.queue->load.waiting,
@@ -183,15 +209,12 @@ std::string JsonText(const Json& json, bool is_one_of_many) {
 Result<int> RunStatus(Application& application, const StatusOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   const std::string name = application.session()->name;
-  std::unique_ptr<JobQueue> queue;
-  if (IsQueueServer(options.queue)) {
-    ATTUNE_ASSIGN_OR_RETURN(queue, OpenFleetQueue(options.queue, *application.fleet()));
-  }
+  WatchedQueue queue{options.queue, nullptr};
   Output& out = application.out();
   const OrderlyInterruption interruption;
   std::string shown;
   for (;;) {
-    ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application, queue.get()));
+    ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application, queue));
     const std::string text = options.json ? JsonText(StateJson(name, state), options.watch)
                                           : StateText(name, state, out);
     // From the top of the screen, and nothing below what is printed; logs and programs get news.
