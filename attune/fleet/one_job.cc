@@ -20,7 +20,8 @@ Result<Session> SessionOf(FleetStore& fleet, const FoundJob& job) {
 }
 
 // Leases `wanted` and gives back the others of its search.
-Result<Job> LeaseAlone(const FleetParts& parts, const FoundJob& found, const OneJob& wanted) {
+Result<Job> LeaseAlone(const FleetParts& parts, const Session& session, const FoundJob& found,
+                       const OneJob& wanted) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts.jobs.NowUnixNs());
   const LeaseTerms terms{{found.step}, wanted.owner, now_unix_ns, wanted.lease_ns, {wanted.id}};
   ATTUNE_ASSIGN_OR_RETURN(const auto leased, parts.jobs.Lease(found.session_id, terms));
@@ -36,9 +37,9 @@ Result<Job> LeaseAlone(const FleetParts& parts, const FoundJob& found, const One
   ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, AsGivenBack(back)).status());
   if (its != nullptr) return *its;
   return FailedPrecondition(
-      fmt::format("Job {} is {}{}, so it is not done here. 'attune jobs retry --job {}' queues it "
-                  "again once it has ended.",
-                  wanted.id, Name(found.state),
+      fmt::format("Job {} of session '{}' is {}{}, so it is not done here. 'attune jobs retry "
+                  "--session NAME --job {}' queues it again once it has ended.",
+                  wanted.id, session.name, Name(found.state),
                   found.state == JobState::kQueued ? " and waits for another one" : "", wanted.id));
 }
 
@@ -56,7 +57,7 @@ Status DoOneJob(const FleetParts& parts, JobDoer& doer, const OneJob& wanted,
         fmt::format("Job {} is {} in session '{}', which this worker cannot do here.", wanted.id,
                     Text(found.front().step), session.name));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const Job job, LeaseAlone(parts, found.front(), wanted));
+  ATTUNE_ASSIGN_OR_RETURN(const Job job, LeaseAlone(parts, session, found.front(), wanted));
   LeaseKeeper keeper(parts.jobs, wanted.lease_ns);
   keeper.Hold({{job.id, job.attempts}});
   auto reports = doer.Do(session, {job});

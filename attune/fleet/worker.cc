@@ -219,6 +219,23 @@ void Worker::TellThatNothingFits(const std::vector<Session>& sessions) {
   fitted_nothing_ = fits_nothing;
 }
 
+void Worker::TellOfOthersJobs(const std::vector<int64_t>& given,
+                              const std::vector<FoundJob>& found) {
+  if (told_of_others_jobs_) return;
+  for (const int64_t id : given) {
+    const bool is_there =
+        std::any_of(found.begin(), found.end(), [&](const FoundJob& job) { return job.id == id; });
+    if (is_there) continue;
+    terms_.say(fmt::format(
+        "The queue has job {}, and this database never had it: another database uses the same "
+        "queue, and each takes the other's messages away, so that jobs wait for minutes. Give "
+        "each a fleet of its own (?fleet=NAME behind the queue's URL).",
+        id));
+    told_of_others_jobs_ = true;
+    return;
+  }
+}
+
 Status Worker::LookAtSessions() {
   const int64_t now_ns = SteadyNowNs();
   if (looked_ns_ != 0 && now_ns - looked_ns_ < kLookEachNs) return Status::Ok();
@@ -304,6 +321,7 @@ Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
   std::vector<int64_t> ids;
   for (const Delivery& delivery : deliveries) ids.push_back(delivery.job.job_id);
   ATTUNE_ASSIGN_OR_RETURN(const auto found, parts_.fleet.Find(ids));
+  TellOfOthersJobs(ids, found);
   std::map<std::pair<int64_t, JobStep>, std::vector<int64_t>> groups;
   for (const FoundJob& job : found) {
     if (job.state == JobState::kQueued) groups[{job.session_id, job.step}].push_back(job.id);

@@ -95,6 +95,8 @@ class Worker {
   Status LookAtSessions();
   // Once, where there are sessions and none of them is for this machine.
   void TellThatNothingFits(const std::vector<Session>& sessions);
+  // Once, if the queue gives a job that the database never had: none is ever removed.
+  void TellOfOthersJobs(const std::vector<int64_t>& given, const std::vector<FoundJob>& found);
   Result<bool> IsDone();
   std::vector<Channel> Channels() const;
   const Offer* OfferOf(int64_t session_id, const JobStep& step) const;
@@ -122,6 +124,7 @@ class Worker {
   std::vector<Offer> offers_;
   std::map<int64_t, int64_t> refused_until_ns_;  // Sessions of which nothing can be done here now.
   bool fitted_nothing_ = false;                  // That was told.
+  bool told_of_others_jobs_ = false;
   int64_t looked_ns_ = 0;
   int64_t idle_since_ns_ = 0;
   int64_t away_since_ns_ = 0;  // The database or the queue; 0 while they are there.

@@ -114,8 +114,32 @@ TEST_P(WorkerTest, OneJobIsDoneAlone) {
   EXPECT_EQ(summary.done, 1);
   const Status again = DoOneJob(Parts(), doer_, {id, "w", 1'000'000'000}, summary);
   EXPECT_EQ(again.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(again.message(), HasSubstr("is done"));
+  EXPECT_THAT(again.message(), HasSubstr("of session 'may' is done"));
+  EXPECT_THAT(again.message(), HasSubstr("--session NAME"));
   EXPECT_EQ(DoOneJob(Parts(), doer_, {99'999, "w", 1}, summary).code(), StatusCode::kNotFound);
+}
+
+TEST_P(WorkerTest, JobsOfAnotherDatabaseOnTheSameQueueAreToldOnceAndKeepNobodyFromWork) {
+  if (!GetParam()) GTEST_SKIP() << "A database that is the queue has no other's jobs.";
+  const int64_t session = database_.NewSession("may", 3);
+  const Channel channel =
+      ChannelOf(database_.sessions().Find("may")->terms, {JobSearch::kPerf, JobWork::kMeasure});
+  ASSERT_EQ(queue_->Publish(channel, std::vector<QueuedJob>{{990'001, 0}, {990'002, 0}}).value(),
+            2);
+  std::vector<std::string> said;
+  WorkerTerms terms = TermsOf("w");
+  terms.say = [&](const std::string& line) { said.push_back(line); };
+  Worker worker(Parts(), doer_, terms);
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(database_.JobsOf(session, JobState::kDone), SizeIs(3));
+  EXPECT_EQ(std::count_if(said.begin(), said.end(),
+                          [](const std::string& line) {
+                            return line.find("another database uses the same queue") !=
+                                   std::string::npos;
+                          }),
+            1);
 }
 
 TEST_P(WorkerTest, MessagesOfAnEarlierRunAreDroppedAndEndNothingEarly) {

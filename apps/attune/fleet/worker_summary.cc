@@ -58,8 +58,9 @@ std::string Text(const WorkerSummary& summary) {
   }
   const auto shown = static_cast<int64_t>(summary.troubles.size());
   if (summary.failed > shown) {
-    text += fmt::format("... and {} more: 'attune jobs list --state failed' shows them.\n",
-                        summary.failed - shown);
+    text += fmt::format(
+        "... and {} more: 'attune jobs list --session NAME --state failed' shows them.\n",
+        summary.failed - shown);
   }
   if (!summary.stopped_because.empty()) text += Printable(summary.stopped_because) + "\n";
   return text;
