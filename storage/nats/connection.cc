@@ -50,15 +50,23 @@ bool MayPass(natsStatus status, jsErrCode code) {
   }
 }
 
+// Without the line of the library's source that it begins with: "(conn.c:2088): ".
+std::string_view WithoutPlace(std::string_view said) {
+  const size_t end = said.find("): ");
+  const bool has_place = said.starts_with('(') && end != std::string_view::npos;
+  return has_place ? said.substr(end + 3) : said;
+}
+
 // What the library says of the last failure of this thread, on one line.
 std::string Said(natsStatus status) {
   natsStatus last = NATS_OK;
   const char* text = nats_GetLastError(&last);
-  std::string said = text == nullptr || last != status ? "" : std::string(text);
+  std::string said(text == nullptr || last != status ? "" : WithoutPlace(text));
   std::replace_if(
       said.begin(), said.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return said.empty() ? natsStatus_GetText(status)
-                      : fmt::format("{} ({})", natsStatus_GetText(status), FirstBytes(said, 200));
+  const std::string_view name = natsStatus_GetText(status);
+  return said.empty() || said == name ? std::string(name)
+                                      : fmt::format("{} ({})", name, FirstBytes(said, 200));
 }
 
 Status Failed(std::string_view what, std::string_view name, natsStatus status, jsErrCode code) {

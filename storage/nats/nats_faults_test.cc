@@ -172,6 +172,7 @@ TEST_F(NatsFaultsTest, AServerThatIsNotThereIsSaidAtOnce) {
 
   EXPECT_EQ(none.code(), StatusCode::kUnavailable) << none.message();
   EXPECT_THAT(none.message(), HasSubstr(server_->host()));
+  EXPECT_THAT(none.message(), Not(HasSubstr(".c:"))) << "No line of a library's source.";
 }
 
 TEST_F(NatsFaultsTest, WhatIsNoMessageIsBuriedWithItsReasonAndKeepsNobody) {
