@@ -11,10 +11,10 @@
 
 #include "attune/base/steady_time.h"
 #include "attune/base/text.h"
+#include "storage/nats/batch_publisher.h"
 #include "storage/nats/connection.h"
 #include "storage/nats/dead_letters.h"
 #include "storage/nats/nats_url.h"
-#include "storage/nats/publish_together.h"
 #include "storage/nats/streams.h"
 
 namespace attune {
@@ -76,7 +76,11 @@ Status CheckReceipt(std::string_view receipt) {
 class NatsQueue final : public JobQueue {
  public:
   NatsQueue(std::unique_ptr<Connection> connection, const nats::NatsUrl& url, QueueTerms terms)
-      : connection_(std::move(connection)), url_(url), names_{url.fleet}, terms_(terms) {}
+      : connection_(std::move(connection)),
+        batches_(*connection_),
+        url_(url),
+        names_{url.fleet},
+        terms_(terms) {}
 
   Result<int64_t> Publish(const Channel& channel, std::span<const QueuedJob> jobs) override;
   Result<std::vector<Delivery>> Take(const Channel& channel, int64_t most,
@@ -118,6 +122,7 @@ class NatsQueue final : public JobQueue {
                                        const std::vector<Received>& received);
 
   const std::unique_ptr<Connection> connection_;
+  nats::BatchPublisher batches_;
   const nats::NatsUrl url_;
   const FleetNames names_;
   const QueueTerms terms_;
@@ -135,7 +140,7 @@ Result<int64_t> NatsQueue::Publish(const Channel& channel, std::span<const Queue
     // Duplicates are known by stream, and a job may be published for two channels.
     messages.push_back({fmt::format("{}.{}", token, MessageId(job)), MessageText(job)});
   }
-  const auto published = nats::PublishTogether(*connection_, subject, messages);
+  const auto published = batches_.Publish(subject, messages);
   int64_t added = std::count(published.begin(), published.end(), Published::kAdded);
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (published[i] != Published::kUnknown) continue;
@@ -303,7 +308,7 @@ natsStatus NatsQueue::FetchOnce(natsSubscription* subscription, int most, int64_
 Result<std::vector<Received>> NatsQueue::Fetch(const Channel& channel, int64_t most,
                                                int64_t wait_ms) {
   constexpr std::string_view kWhat = "Taking jobs";
-  // A second time with another subscription, if the server forgot the first.
+  // A second time, if the server forgot the consumer.
   for (int attempt = 0; attempt < 2; ++attempt) {
     ATTUNE_ASSIGN_OR_RETURN(SubscriptionHandle subscription, TakeSubscription(channel));
     std::vector<MessageHandle> messages;
@@ -322,7 +327,11 @@ Result<std::vector<Received>> NatsQueue::Fetch(const Channel& channel, int64_t m
       }
       return received;
     }
-    subscription.reset();
+    // Not destroyed where it still works: the library (3.5 and before) may be about to take the
+    // lock of one that it has a message for.
+    if (natsSubscription_IsValid(subscription.get())) {
+      KeepSubscription(channel, std::move(subscription));
+    }
     ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, url_, channel, terms_).status());
   }
   return Unavailable(
