@@ -81,10 +81,11 @@ bool TryToServe(const RealFunction& real, const Binding& binding, cublasHandle_t
   extern "C" __attribute__((visibility("default"))) cublasStatus_t CUBLASWINAPI
 
 // What every entry point does. Behind `real`, the arguments of TryToServe().
-#define ATTUNE_CUBLAS_BIND(NAME)                       \
-  using namespace attune::cublas;                      \
-  static constinit RealFunction real(#NAME, kReaders); \
-  const Binding& binding = real.For(__builtin_return_address(0))
+#define ATTUNE_CUBLAS_BIND(NAME)                                  \
+  using namespace attune::cublas;                                 \
+  static constinit RealFunction real(#NAME, kReaders);            \
+  const Binding& binding = real.For(__builtin_return_address(0)); \
+  if (binding.function == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED
 #define ATTUNE_CUBLAS_TRY(...)                                                      \
   if (TryToServe(real, binding, handle, __VA_ARGS__)) return CUBLAS_STATUS_SUCCESS; \
   const Passing passing

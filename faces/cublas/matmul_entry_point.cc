@@ -56,6 +56,7 @@ extern "C" __attribute__((visibility("default"))) cublasStatus_t CUBLASWINAPI cu
   using namespace attune::cublas;
   static constinit RealFunction real("cublasLtMatmul", kReaders);
   const Binding& binding = real.For(__builtin_return_address(0));
+  if (binding.function == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   MatmulCall call = {.operation = {},
                      .alpha = alpha,
                      .a = a,

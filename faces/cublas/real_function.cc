@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "faces/preload/locked.h"
 #include "faces/preload/lookup.h"
+#include "faces/preload/message.h"
 
 namespace attune::cublas {
 namespace {
@@ -18,6 +20,17 @@ bool IsInCublas(const void* address) {
   return std::strncmp(slash == nullptr ? object.dli_fname : slash + 1, "libcublas", 9) == 0;
 }
 
+void SayMissing(const char* name) {
+  static constinit std::atomic<bool> is_said = false;
+  if (is_said.exchange(true)) return;
+  const bool is_lt = std::strncmp(name, "cublasLt", 8) == 0;
+  face::Say(
+      "%s was called, and no library defines it but this one: %s is not loaded. The call fails "
+      "with CUBLAS_STATUS_NOT_INITIALIZED, as every such call until one is; " ATTUNE_FACE_VARIABLE
+      "_REAL may name one.",
+      name, is_lt ? "libcublasLt.so" : "libcublas.so");
+}
+
 }  // namespace
 
 const Binding& RealFunction::Bind(const void* caller) {
@@ -28,11 +41,17 @@ const Binding& RealFunction::Bind(const void* caller) {
     if (bindings_[i].begin == object.begin) return bindings_[i];
   }
   if (count == kMaxBindings || (count > 0 && !object.contains(caller))) return bindings_[0];
+  void* const function = face::FindRealIfAny(name_, caller);
+  if (function == nullptr) {
+    static constinit const Binding kNone;
+    SayMissing(name_);
+    return kNone;
+  }
   Binding& binding = bindings_[count];
   binding.begin = object.begin;
   binding.end = object.end;
   binding.is_cublas = IsInCublas(caller);
-  binding.function = face::FindReal(name_, caller);
+  binding.function = function;
   binding.is_whole = true;
   for (int i = 0; i < kMaxCompanions; ++i) {
     const char* name = companion_names_.names[i];

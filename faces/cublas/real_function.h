@@ -44,8 +44,9 @@ class RealFunction {
 
   const char* name() const { return name_; }
 
-  // For `caller`, an address in the object that calls. Ends the process if no library defines the
-  // function.
+  // For `caller`, an address in the object that calls. Its function is null as long as no library
+  // that is loaded defines it, which is said once: a program that asked dlsym() for the name, and
+  // has no cuBLAS, found the one of this library.
   const Binding& For(const void* caller) {
     const auto address = reinterpret_cast<uintptr_t>(caller);
     const int count = count_.load(std::memory_order_acquire);

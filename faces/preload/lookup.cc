@@ -127,11 +127,16 @@ CodeRange RangeAround(const void* address) {
   return search.found;
 }
 
-void* FindReal(const char* name, const void* caller) {
+void* FindRealIfAny(const char* name, const void* caller) {
   void* found = LookupInNamed(name);
   if (found == nullptr) found = Lookup(RTLD_NEXT, name);
   if (found == nullptr) found = LookupFromObjectOf(caller, name);
   if (found == nullptr) found = LookupEverywhere(name);
+  return found;
+}
+
+void* FindReal(const char* name, const void* caller) {
+  void* found = FindRealIfAny(name, caller);
   if (found == nullptr) {
     Die("No loaded library but this one defines %s, so calls that attune does not compute have "
         "nowhere to go. Link the program with a " ATTUNE_FACE_LIBRARY " or name one in %s.",

@@ -22,8 +22,11 @@ CodeRange RangeAround(const void* address);
 // What `caller`, an address in the program or library that calls, would have been bound to if this
 // library were not preloaded: the next definition in the global scope, else one in the dependencies
 // of the calling object (a library opened RTLD_LOCAL, as Python does), else of any loaded object.
-// The variable _REAL of the face names a library that comes before all of them. Ends the process if
-// there is none.
+// The variable _REAL of the face names a library that comes before all of them, and one that has
+// not the function ends the process. Null if there is none.
+void* FindRealIfAny(const char* name, const void* caller);
+
+// The same, and ends the process if there is none: for functions that cannot fail.
 void* FindReal(const char* name, const void* caller);
 
 // `name` in the object that defines `function`, or in what that depends on; null if there is none.

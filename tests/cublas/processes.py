@@ -2,10 +2,11 @@
 """The preload library for cuBLAS in processes of its own: what is served and what is passed on.
 
   processes.py --attune PROGRAM --library libattune_cublas.so --runtime DOUBLE
-               --caller PROGRAM --host PROGRAM --plugin PLUGIN --plugin PLUGIN
+               --caller PROGRAM --host PROGRAM --prober PROGRAM --cublas LIBRARY
+               --plugin PLUGIN --plugin PLUGIN
 
 The caller has a cuBLAS, tests/cublas/stand_in_cublas.cc; the host has none and opens plug-ins that
-have one each. The driver is tests/cublas/stand_in_driver.cc, the run time
+have one each; the prober has none, and looks for one by dlsym(). The driver is tests/cublas/stand_in_driver.cc, the run time
 tests/cublas/runtime_double.cc. The real cuBLAS is called, too, where it is, without a GPU.
 """
 
@@ -192,6 +193,23 @@ class Libraries(Tests):
             self.assertEqual(process.stdout.split(), ["42"] * 4, process.stderr)
             self.check(process, counts)
 
+    def test_a_program_without_cublas_that_finds_a_name_is_refused_as_without_a_handle(self):
+        without = run(FILES.prober, FILES.cublas, preload=False)
+        process = run(FILES.prober, FILES.cublas)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        # CUBLAS_STATUS_NOT_INITIALIZED, until the library is opened.
+        self.assertEqual(process.stdout.split(), ["1", "1", "1", "0"], process.stderr)
+        self.assertEqual(without.stdout.split(), ["-1"] * 4, without.stderr)
+        said = [line for line in process.stderr.splitlines() if "libcublas" in line]
+        self.assertEqual(len(said), 1, process.stderr)
+        self.assertRegex(said[0], "^attune cublas: cublas(Sgemm_v2|LtMatmul) was called, .*"
+                                  "libcublas(Lt)?.so is not loaded.*NOT_INITIALIZED")
+
+    def test_a_library_that_was_named_and_has_not_the_function_ends_the_program(self):
+        process = run(FILES.prober, FILES.cublas, ATTUNE_CUBLAS_REAL="libc.so.6")
+        self.assertEqual(process.returncode, -signal.SIGABRT, process.stderr)
+        self.assertIn("does not define cublas", process.stderr)
+
     def test_the_real_one_refuses_a_null_handle_as_ever(self):
         try:
             ctypes.CDLL("libcublas.so.13")
@@ -246,7 +264,7 @@ class Verb(Tests):
 def main():
     global FILES
     parser = argparse.ArgumentParser()
-    for name in ("attune", "library", "runtime", "caller", "host"):
+    for name in ("attune", "library", "runtime", "caller", "host", "prober", "cublas"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--plugin", action="append", required=True)
     FILES, rest = parser.parse_known_args()
