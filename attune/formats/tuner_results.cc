@@ -298,8 +298,10 @@ double TimedNs(const Measurement& measurement) {
          std::max(measurement.median_ns, block_ns);
 }
 
-void Take(const Trial& trial, TriedConfig& tried) {
+void Take(const Record& record, TriedConfig& tried) {
+  const Trial& trial = record.trial;
   if (trial.build_ns > 0) tried.compile_ms = static_cast<double>(trial.build_ns) / 1e6;
+  if (record.verify_ns > 0) tried.verification_ms = static_cast<double>(record.verify_ns) / 1e6;
   if (trial.load_ns > 0) tried.framework_ms = static_cast<double>(trial.load_ns) / 1e6;
   if (const Failure* failure = trial.failure()) {
     tried.status = InvalidityOf(failure->kind);
@@ -422,8 +424,11 @@ TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solve
         results.tried.back().status = "";
       }
       TriedConfig& tried = results.tried[place->second];
-      if (seen.insert(place->second).second) tried.benchmark_ms = 0;
-      Take(trial, tried);
+      if (seen.insert(place->second).second) {
+        tried.benchmark_ms = 0;
+        tried.verification_ms = 0;
+      }
+      Take(record, tried);
     }
   }
   std::erase_if(results.tried, [](const TriedConfig& tried) { return tried.status.empty(); });

@@ -166,6 +166,10 @@ TEST(TunerResultsTest, OfRecordsWhatTryingAConfigTookIsToldToo) {
   record.trial.build_ns = 30'000'000;
   record.trial.load_ns = 4'000'000;
   RecordedSet set;
+  Record qualified = record;
+  qualified.trial.role = TrialRole::kQualify;
+  qualified.verify_ns = 7'000'000;
+  set.records.push_back(qualified);
   for (const Measurement& measured : {screened, final}) {
     record.trial.outcome = measured;
     set.records.push_back(record);
@@ -178,6 +182,25 @@ TEST(TunerResultsTest, OfRecordsWhatTryingAConfigTookIsToldToo) {
   EXPECT_DOUBLE_EQ(tried.benchmark_ms, 3 * 2 + 2 * 5);
   EXPECT_EQ(tried.compile_ms, 30);
   EXPECT_EQ(tried.framework_ms, 4);
+  EXPECT_EQ(tried.verification_ms, 7);
+}
+
+TEST(TunerResultsTest, OneThatHungIsChargedWhatItWasWaitedFor) {
+  Record hung;
+  hung.trial.role = TrialRole::kQualify;
+  hung.trial.candidate = {{"opencl.scale", 1}, {{"WG", int64_t{16}}}};
+  hung.trial.outcome = Failure{FailureKind::kTimedOut, Phase::kVerify, "It hung."};
+  hung.verify_ns = 20'000'000'000;
+  RecordedSet set;
+  set.records = {hung};
+
+  const TunerResults results = ResultsOf(std::span(&set, 1), "opencl.scale");
+
+  EXPECT_EQ(results.tried.at(0).status, "timeout");
+  EXPECT_EQ(results.tried.at(0).verification_ms, 20000);
+  EXPECT_EQ(*WriteRecordedSpace(results),
+            "WG,status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n"
+            "16,timeout,,0,20000,0,0\n");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ Status MemoryStore::AppendQualified(std::string_view set_id, std::span<const Qua
   ATTUNE_RETURN_IF_ERROR(ValidateQualified(results));
   std::vector<Record> records;
   for (const Qualified& result : results) {
-    records.push_back({0, 0, Storable(result.trial), result.quick_ns});
+    records.push_back({0, 0, Storable(result.trial), result.quick_ns, result.verify_ns});
   }
   return AppendRecords(set_id, std::move(records));
 }

@@ -43,6 +43,9 @@ struct Qualified {
                         // nothing. 0 if it failed, or nobody knows.
   // What was asked for, where `trial.candidate` is what a search found for it. Nobody stores it.
   std::optional<Candidate> asked = {};
+  // From when it was asked for until it passed, failed or was given up, without building and
+  // loading: launches, comparing, the quick runs. 0: nobody knows.
+  int64_t verify_ns = 0;
 
   friend bool operator==(const Qualified&, const Qualified&) = default;
 };
@@ -55,7 +58,8 @@ struct Record {
   int64_t revision = 0;  // Assigned by the store, increasing in order of commit; at least 1.
   int64_t appended_unix_ns = 0;
   Trial trial;
-  double quick_ns = 0;  // As Qualified has it; 0 for trials of other roles.
+  double quick_ns = 0;    // As Qualified has it; 0 for trials of other roles.
+  int64_t verify_ns = 0;  // The same.
 
   friend bool operator==(const Record&, const Record&) = default;
 };

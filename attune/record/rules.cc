@@ -128,6 +128,10 @@ Status ValidateQualified(std::span<const Qualified> results) {
   for (const Qualified& result : results) {
     ATTUNE_RETURN_IF_ERROR(ValidateTrials({&result.trial, 1}));
     const bool is_failure = result.trial.failure() != nullptr;
+    if (result.verify_ns < 0) {
+      return InvalidArgument(fmt::format("verify_ns of {} is {}; it must not be negative.",
+                                         Text(result.trial.candidate), result.verify_ns));
+    }
     const bool is_right = IsTime(result.quick_ns) && !(is_failure && result.quick_ns > 0);
     if (result.trial.role == TrialRole::kQualify && is_right) continue;
     return InvalidArgument(fmt::format(

@@ -410,7 +410,9 @@ class ChildEvaluator final : public Evaluator {
       request.agreement = AgreementRequest{Text(*baseline_), *output_check};
     }
     child.SetReadyBy(bench.ready_by_ns);
+    const int64_t asked_ns = SteadyNowNs();
     auto reply = child.Ask(request);
+    const int64_t answered_ns = SteadyNowNs();
     Append(busy, child.TakeBusyTime());
     const bool was_given_up = child.was_given_up();
     if (!options_.share_children || !reply || !LeftNothingBehind(*reply)) {
@@ -419,6 +421,8 @@ class ChildEvaluator final : public Evaluator {
     }
     if (was_given_up) return std::optional<Qualified>();
     if (!reply) {
+      // Whatever of it was building and loading nobody can tell.
+      result.verify_ns = answered_ns - asked_ns;
       result.trial.outcome = std::move(reply.error());
       return std::optional<Qualified>(std::move(result));
     }
@@ -434,6 +438,7 @@ class ChildEvaluator final : public Evaluator {
     }
     result.trial.build_ns = known.build_ns;
     result.trial.load_ns = known.load_ns;
+    result.verify_ns = VerifyNs(answered_ns - asked_ns, result.trial);
     result.trial.workspace_bytes = known.workspace_bytes;
     result.trial.max_error = known.max_error;
     result.trial.capture_failure = std::move(known.capture_failure);

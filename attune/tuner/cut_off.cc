@@ -40,7 +40,8 @@ void Add(const RecordedSet& recorded, CutOff& past) {
     if (trial.role != TrialRole::kQualify) continue;
     last_unix_ns = record.appended_unix_ns;
     if (trial.failure() == nullptr && record.quick_ns <= 0) continue;
-    past.results.insert_or_assign(trial.candidate, Qualified{trial, record.quick_ns});
+    past.results.insert_or_assign(trial.candidate,
+                                  Qualified{trial, record.quick_ns, {}, record.verify_ns});
   }
   past.searched_ns += std::max<int64_t>(last_unix_ns - recorded.set.started_unix_ns, 0);
 }

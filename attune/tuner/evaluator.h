@@ -53,6 +53,9 @@ void Append(BusyTime& to, BusyTime from);
 // Total length of the union of `intervals`, in nanoseconds: overlapping work counts once.
 int64_t UnionLengthNs(std::vector<BusyInterval> intervals);
 
+// What verifying took of `elapsed_ns`, in which `qualified` was built, loaded and verified.
+int64_t VerifyNs(int64_t elapsed_ns, const Trial& qualified);
+
 // The first of `results` that passed.
 std::optional<Candidate> FirstPassed(std::span<const Qualified> results);
 

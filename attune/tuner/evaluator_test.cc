@@ -26,6 +26,15 @@ TEST(BusyTimeTest, WhatIsAppendedAddsUp) {
   EXPECT_EQ(UnionLengthNs(all.of_device), 15);
 }
 
+TEST(VerifyTimeTest, BuildingAndLoadingAreNoPartOfIt) {
+  Trial trial;
+  trial.build_ns = 30;
+  trial.load_ns = 5;
+
+  EXPECT_EQ(VerifyNs(100, trial), 65);
+  EXPECT_EQ(VerifyNs(20, trial), 0);
+}
+
 TEST(BlockDeadlineTest, LongLaunchesMayTakeTenTimesWhatQualifyingSaw) {
   constexpr int64_t kSecondNs = 1'000'000'000;
 

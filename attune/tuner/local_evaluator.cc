@@ -122,11 +122,14 @@ class LocalEvaluator final : public Evaluator {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
+    const int64_t asked_ns = SteadyNowNs();
     auto outcome = runner_->Qualify(candidate, agreement);
+    const int64_t answered_ns = SteadyNowNs();
     if (!outcome) result.trial.outcome = std::move(outcome.error().failure);
     const Qualification& known = outcome ? *outcome : outcome.error().qualification;
     result.trial.build_ns = known.build_ns;
     result.trial.load_ns = known.load_ns;
+    result.verify_ns = VerifyNs(answered_ns - asked_ns, result.trial);
     result.trial.workspace_bytes = known.workspace_bytes;
     result.trial.max_error = known.max_error;
     result.trial.capture_failure = known.capture_failure;

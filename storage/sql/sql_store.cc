@@ -279,8 +279,8 @@ class SqlStore final : public RecordStore {
       ATTUNE_ASSIGN_OR_RETURN(place.candidate_id,
                               session.candidates.Intern(transaction, Text(trial.candidate)));
       place.id = transaction.TakeId();
-      ATTUNE_RETURN_IF_ERROR(
-          transaction.Insert(TrialTable(), TrialRow(place, Storable(trial), result.quick_ns)));
+      ATTUNE_RETURN_IF_ERROR(transaction.Insert(
+          TrialTable(), TrialRow(place, Storable(trial), {result.quick_ns, result.verify_ns})));
       progress.counts.Add(trial.role);
     }
     return UpdateProgress(transaction, progress);

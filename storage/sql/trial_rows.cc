@@ -52,17 +52,23 @@ void WriteFailure(const Trial& trial, RowWriter& writer) {
   writer.Text(Name(failure->kind)).Text(Name(failure->phase)).Text(FreeText(failure->message));
 }
 
-// Without a median the lower end is the quick time: readers that know nothing of it ask for the
-// median first.
-void WriteMeasurement(const Measurement* measurement, double quick_ns, RowWriter& writer) {
+void WriteTime(double time_ns, RowWriter& writer) {
+  if (time_ns > 0) {
+    writer.Real(time_ns);
+  } else {
+    writer.Null();
+  }
+}
+
+// Without a median the lower end is the quick time, and the upper one what verifying took: readers
+// that know nothing of them ask for the median first.
+void WriteMeasurement(const Measurement* measurement, const QualifyingTimes& qualifying,
+                      RowWriter& writer) {
   if (measurement == nullptr) {
     writer.Null();
-    if (quick_ns > 0) {
-      writer.Real(quick_ns);
-    } else {
-      writer.Null();
-    }
-    writer.Null().Null().Null();
+    WriteTime(qualifying.quick_ns, writer);
+    WriteTime(static_cast<double>(qualifying.verify_ns), writer);
+    writer.Null().Null();
     return;
   }
   writer.Real(measurement->median_ns)
@@ -92,12 +98,13 @@ Result<Failure> ParseFailure(std::span<const Cell> row) {
   return Failure{*kind, *phase, std::move(message)};
 }
 
-// 0 if there is none.
-Result<double> ParseQuickTime(std::span<const Cell> row) {
-  if (!row[kMedianNs].is_null || row[kLowNs].is_null) return 0.0;
-  const double quick_ns = row[kLowNs].real;
-  if (std::isfinite(quick_ns) && quick_ns > 0) return quick_ns;
-  return Damaged(row, kLowNs, "which is no time");
+// What `column` of a trial without a measurement has; 0 if that is nothing.
+Result<double> ParseQualifyingTime(std::span<const Cell> row, size_t column) {
+  if (!row[kMedianNs].is_null || row[column].is_null) return 0.0;
+  const double time_ns = row[column].real;
+  // Below 2^63, so that it is a number of nanoseconds.
+  if (time_ns > 0 && time_ns < 0x1p63) return time_ns;
+  return Damaged(row, column, "which is no time");
 }
 
 Result<Measurement> ParseMeasurement(std::span<const Cell> row) {
@@ -138,7 +145,7 @@ int64_t ExpectedCount(const RoleCounts& counts, const std::vector<TrialRole>& ro
 
 }  // namespace
 
-Row TrialRow(const TrialPlace& place, const Trial& trial, double quick_ns) {
+Row TrialRow(const TrialPlace& place, const Trial& trial, const QualifyingTimes& qualifying) {
   const Measurement* measurement = trial.measurement();
   RowWriter writer(TrialTable());
   writer.Integer(place.id)
@@ -147,7 +154,7 @@ Row TrialRow(const TrialPlace& place, const Trial& trial, double quick_ns) {
       .Text(Name(trial.role))
       .Integer(trial.is_default ? 1 : 0);
   WriteFailure(trial, writer);
-  WriteMeasurement(measurement, quick_ns, writer);
+  WriteMeasurement(measurement, qualifying, writer);
   writer.Integer(trial.build_ns).Integer(trial.load_ns).Integer(trial.workspace_bytes);
   if (std::isfinite(trial.max_error)) {
     writer.Real(trial.max_error);
@@ -204,7 +211,9 @@ Result<Record> TrialReader::Parse(Connection& connection, std::span<const Cell> 
     ATTUNE_ASSIGN_OR_RETURN(measurement.samples_ns, ParseSamples(row));
     trial.outcome = std::move(measurement);
   }
-  ATTUNE_ASSIGN_OR_RETURN(record.quick_ns, ParseQuickTime(row));
+  ATTUNE_ASSIGN_OR_RETURN(record.quick_ns, ParseQualifyingTime(row, kLowNs));
+  ATTUNE_ASSIGN_OR_RETURN(const double verify_ns, ParseQualifyingTime(row, kHighNs));
+  record.verify_ns = static_cast<int64_t>(verify_ns);
   trial.build_ns = row[kBuildNs].integer;
   trial.load_ns = row[kLoadNs].integer;
   trial.workspace_bytes = row[kWorkspaceBytes].integer;

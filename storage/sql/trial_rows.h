@@ -23,8 +23,12 @@ struct TrialPlace {
   int64_t appended_unix_ns = 0;
 };
 
-// `quick_ns` as Record has it.
-Row TrialRow(const TrialPlace& place, const Trial& trial, double quick_ns);
+// As Record has them.
+struct QualifyingTimes {
+  double quick_ns = 0;
+  int64_t verify_ns = 0;
+};
+Row TrialRow(const TrialPlace& place, const Trial& trial, const QualifyingTimes& qualifying);
 
 // Which trials of a set to read. Empty roles are all of them.
 struct TrialSelection {

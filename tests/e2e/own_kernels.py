@@ -143,6 +143,7 @@ def test_t1_wisdom_and_t4(attune):
                   results)
     block = sizes[4000]["config"]["block_size_x"]
     program.check(any(r["configuration"]["block_size_x"] == block for r in results), results)
+    program.check(all(r["times"]["validation"] > 0 for r in results), results)
     attune.run("export", "--results", "t4.json", "--format", "space", "-o", "space.csv")
     attune.run("replay", "--space", "space.csv", "--search", "random", "--repeats", "2")
     err = attune.run("export", "--results", "t4.json", *kernel, "--format", "space", "-o", "-",

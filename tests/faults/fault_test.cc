@@ -248,6 +248,17 @@ TEST_F(FaultTest, SpinEndsAtTheDeadlineOfItsPhase) {
   EXPECT_EQ(FailureOf("spin").kind, FailureKind::kTimedOut);
 }
 
+TEST_F(FaultTest, WhatHungIsChargedForTheTimeThatItWasWaitedFor) {
+  Script("fake.tiled{threads=2,tile=16,unroll=4} fault=spin time_ns=1");
+  const auto hung = ParseCandidate(kBroken);
+  ASSERT_TRUE(hung.ok() && evaluator_->Begin(kProblem, 1, {}, {}).ok());
+
+  const auto results = evaluator_->Qualify({&*hung, 1}, {}, nullptr);
+
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  EXPECT_GE(results->front().verify_ns, kDeadlineNs);
+}
+
 TEST_F(FaultTest, WrongResultNeverWinsEvenIfFastest) {
   EXPECT_EQ(FailureOf("wrong_result").kind, FailureKind::kWrongResult);
 }

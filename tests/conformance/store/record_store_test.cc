@@ -498,22 +498,24 @@ TEST_P(RecordStoreTest, QueriesRestrictByRoleAndLeaveSamplesOut) {
   EXPECT_EQ(TrialsOf(sets.at(0)), expected);
 }
 
-TEST_P(RecordStoreTest, WhatQualifiedKeepsItsQuickTimeAndNothingElseHasOne) {
+TEST_P(RecordStoreTest, WhatQualifiedKeepsItsTimesAndNothingElseHasAny) {
   const MeasurementSet set = Begun(0, 1);
   Trial passed = SampleMeasured(TrialRole::kQualify, 1, random_);
   passed.outcome = std::monostate();
   const Trial failed = SampleFailed(random_);
-  const std::vector<Qualified> right = {{passed, 1234.5678901}, {failed, 0}, {passed, 0}};
+  const std::vector<Qualified> right = {
+      {passed, 1234.5678901, {}, 5}, {failed, 0, {}, 20'000'000'001}, {passed, 0}};
   ASSERT_EQ(store_->AppendQualified(set.id, right), Status::Ok());
   const Trial final = SampleMeasured(TrialRole::kFinal, 2, random_);
-  for (const Qualified& wrong : std::vector<Qualified>{{passed, -1}, {failed, 5}, {final, 5}}) {
+  for (const Qualified& wrong :
+       std::vector<Qualified>{{passed, -1}, {failed, 5}, {final, 5}, {passed, 5, {}, -1}}) {
     EXPECT_EQ(store_->AppendQualified(set.id, {&wrong, 1}).code(), StatusCode::kInvalidArgument);
   }
 
   const auto sets = Collected(*store_).value();
   std::vector<Qualified> kept;
   for (const Record& record : sets.at(0).records) {
-    kept.push_back({record.trial, record.quick_ns});
+    kept.push_back({record.trial, record.quick_ns, {}, record.verify_ns});
   }
   EXPECT_EQ(kept, right);
 }
