@@ -1,12 +1,14 @@
 // attune export: the choices in files that other programs read.
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/formats/export.h"
@@ -165,6 +167,20 @@ Status CheckWhatIsMeant(const ExportOptions& options) {
   return InvalidArgument("--format is required, unless --wisdom is given.");
 }
 
+// Whoever has a kernel has its files by hand.
+Status CheckReplacesNothing(Application& application, const ExportOptions& options) {
+  std::vector<std::string> inputs = {options.results, options.kernel, application.named_database()};
+  if (!options.kernel.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelFile file, kernel::LoadOwnKernel(options.kernel));
+    std::vector<std::string> beside = file.source_names;
+    beside.push_back(file.own->reference.file);
+    for (const std::string& name : beside) {
+      inputs.push_back((std::filesystem::path(options.kernel).parent_path() / name).string());
+    }
+  }
+  return CheckNoInput(options.file, inputs);
+}
+
 Status CheckPyTorch(const ExportOptions& options) {
   if (options.pytorch.empty() || options.format == "tunableop") return Status::Ok();
   return InvalidArgument("--pytorch goes with --format tunableop alone.");
@@ -174,6 +190,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
   ATTUNE_RETURN_IF_ERROR(CheckPyTorch(options));
   ATTUNE_RETURN_IF_ERROR(CheckWhatIsMeant(options));
+  ATTUNE_RETURN_IF_ERROR(CheckReplacesNothing(application, options));
   if (options.wisdom) return ExportWisdom(application, options);
   if (IsOfTried(options.format)) return ExportTried(application, options);
   ProblemSelection selection = options.selection;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/json_text.h"
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/report/replay_page.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
@@ -125,6 +126,8 @@ void PrintReplay(const std::vector<ReplayedSpace>& spaces, const ReplayOptions& 
 
 Result<int> RunReplay(Application& application, const ReplayOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.report));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.report, options.spaces));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.report, options.elsewhere));
   std::vector<ReplayedSpace> spaces;
   for (const std::string& file : options.spaces) {
     ATTUNE_ASSIGN_OR_RETURN(ReplayedSpace replayed, ReplaySpace(file, options));

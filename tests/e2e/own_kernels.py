@@ -144,6 +144,13 @@ def test_t1_wisdom_and_t4(attune):
     block = sizes[4000]["config"]["block_size_x"]
     program.check(any(r["configuration"]["block_size_x"] == block for r in results), results)
     program.check(all(r["times"]["validation"] > 0 for r in results), results)
+    (attune.folder / "own.json").write_text((attune.data / "t1" / "stencil.json").read_text())
+    for source in (attune.data / "t1").glob("*.c*"):
+        shutil.copy(source, attune.folder)
+        err = attune.run("export", "--kernel", "own.json", "--wisdom", "-o", source.name, status=2)[1]
+        program.check("would be replaced" in err, err)
+    err = attune.run("export", "--kernel", "own.json", "--wisdom", "-o", "own.json", status=2)[1]
+    program.check("would be replaced" in err, err)
     attune.run("export", "--results", "t4.json", "--format", "space", "-o", "space.csv")
     attune.run("replay", "--space", "space.csv", "--search", "random", "--repeats", "2")
     err = attune.run("export", "--results", "t4.json", *kernel, "--format", "space", "-o", "-",
