@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,13 +37,17 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
+// What is a time: beyond them sums and shares of times are no numbers any more.
+constexpr double kLeastMs = 1e-9;
+constexpr double kMostMs = 1e15;
+
 // A number of milliseconds; an empty one was not recorded.
 Result<double> Milliseconds(std::string_view column, std::string_view text) {
   if (text.empty()) return 0.0;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
-      value < 0) {
+  const bool is_time = value == 0 || (value >= kLeastMs && value <= kMostMs);
+  if (error != std::errc() || end != text.data() + text.size() || !is_time) {
     return InvalidArgument(
         fmt::format("Column '{}' has '{}' where it needs milliseconds.", column, text));
   }

@@ -45,6 +45,10 @@ TEST(RecordedSpaceTest, WhatCannotBeReadIsNamedWithItsLine) {
             "Line 2: A config that worked needs a time above 0.");
   EXPECT_EQ(ErrorOf(header + "1,ok,1,-1,1,1,1\n"),
             "Line 2: Column 'compile_ms' has '-1' where it needs milliseconds.");
+  for (const std::string none : {"1e308", "5e-324", "nan", "inf"}) {
+    EXPECT_EQ(ErrorOf(header + "1,ok,1,1," + none + ",1,1\n"),
+              "Line 2: Column 'verification_ms' has '" + none + "' where it needs milliseconds.");
+  }
   EXPECT_EQ(ErrorOf(header + "1,failed,,1,1,1,1\n"),
             "A recorded space needs a config that worked.");
   EXPECT_EQ(ErrorOf(header + "1,ok,1,1,1,1,1\n1,ok,1,1,1,1,1\n"), "Config 'x=1' is listed twice.");
