@@ -146,9 +146,9 @@ Status JsonPlace::CheckObject(std::initializer_list<std::string_view> required,
     const auto is_key = [&](std::string_view known) { return known == key; };
     if (std::any_of(required.begin(), required.end(), is_key)) continue;
     if (std::any_of(optional.begin(), optional.end(), is_key)) continue;
-    return Member(key).Error(
-        fmt::format("unknown key. Known here: {}{}{}.", fmt::join(required, ", "),
-                    optional.size() == 0 ? "" : ", ", fmt::join(optional, ", ")));
+    return Member(key).Error(fmt::format(
+        "unknown key. Known here: {}{}{}.", fmt::join(required, ", "),
+        required.size() == 0 || optional.size() == 0 ? "" : ", ", fmt::join(optional, ", ")));
   }
   return Status::Ok();
 }

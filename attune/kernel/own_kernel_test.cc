@@ -111,6 +111,10 @@ TEST(OwnKernelFileTest, MistakesAreNamedByPlaceAndReason) {
          j["operands"][1]["fill"] = Json{{"noise", 1}};
        },
        "/operands/1/fill/noise", "unknown key"},
+      {[](Json& j) {
+         j["reference"] = Json{{"file", "x.json"}};
+       },
+       "/reference/file", "unknown key. Known here: config, launches"},
       {[](Json& j) { j["sizes"]["run_time"][0] = "width"; }, "/sizes/compile_time/0", "twice"},
       {[](Json& j) { j["constraints"][0] = "WG <= most"; }, "/constraints/0", "'most'"},
       {[](Json& j) { j["launches"][0]["groups"][0] = "blocks"; }, "/launches/0/groups/0",
