@@ -64,6 +64,15 @@ std::string TakenOverNote(int64_t count, int64_t searched_ns) {
       count, static_cast<double>(searched_ns) / 1e9);
 }
 
+std::string NothingTimedNote(const std::map<FailureKind, int64_t>& failures) {
+  std::string kinds;
+  for (const auto& [kind, count] : failures) {
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, Name(kind));
+  }
+  if (kinds.empty()) return "No candidate could be timed: none was ready in time.";
+  return fmt::format("No candidate could be timed: {}. 'attune explain' tells of each.", kinds);
+}
+
 std::string LostBaselineNote(const Candidate& baseline) {
   return fmt::format("The baseline {} failed while it was timed; the next one took its place.",
                      Text(baseline));

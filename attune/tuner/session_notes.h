@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
 #include "attune/record/select.h"
 #include "attune/trial/candidate.h"
 #include "attune/trial/device_conditions.h"
+#include "attune/trial/trial.h"
 
 namespace attune {
 
@@ -35,6 +37,9 @@ std::string LostDefaultNote(const Candidate& candidate, bool was_late);
 
 // That so many candidates were tried by a tuning that was cut off, whose search took `searched_ns`.
 std::string TakenOverNote(int64_t count, int64_t searched_ns);
+
+// That no candidate could be timed, and how those failed that were tried.
+std::string NothingTimedNote(const std::map<FailureKind, int64_t>& failures);
 
 // That `baseline` failed while it was timed.
 std::string LostBaselineNote(const Candidate& baseline);

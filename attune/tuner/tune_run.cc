@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "attune/tuner/past_tuning.h"
+#include "attune/tuner/session_notes.h"
 
 namespace attune {
 namespace {
@@ -107,7 +108,7 @@ class Run {
       outcome.kind = outcome.report.choice.has_value() ? ProblemOutcome::Kind::kTuned
                                                        : ProblemOutcome::Kind::kFailed;
       if (!outcome.report.choice.has_value()) {
-        outcome.message = "No candidate could be timed.";
+        outcome.message = NothingTimedNote(outcome.report.failures);
       } else if (!options_.retune && past.is_decided && past.tried_fewer) {
         outcome.message = "measured again, because fewer candidates were tried before";
       } else if (!options_.retune && past.is_decided) {
