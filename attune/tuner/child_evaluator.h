@@ -48,6 +48,9 @@ struct ChildOptions {
   int64_t load_deadline_ns = 20'000'000'000;
   // Also of one timed block, unless its launches are known to take long: see BlockDeadlineNs.
   int64_t run_deadline_ns = 20'000'000'000;
+  // Asked several times a second while an answer of a child is awaited: it is killed, and its
+  // candidate given up, when this says no. Null: nobody is asked.
+  std::function<bool()> go_on = nullptr;
 };
 
 // Has children of `options` share a device of `backend` where it is costly to open, and compute

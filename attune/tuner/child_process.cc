@@ -147,7 +147,11 @@ tl::expected<Reply, Failure> ChildProcess::AskForReference(const std::string& pr
 }
 
 ChildProcess::ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output)
-    : options_(options), pid_(pid), socket_(std::move(socket)), output_(std::move(output)) {
+    : options_(options),
+      pid_(pid),
+      socket_(std::move(socket)),
+      output_(std::move(output)),
+      go_on_(options.go_on) {
   ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
 }

@@ -50,7 +50,7 @@ Status ReferenceChild::Make(const Problem& problem, int data_fd,
   if (child.was_given_up()) return DeadlineExceeded("Stopped, as asked, before a child listened.");
   child.SetRunDeadline(DeadlineNs(problem, options_.run_deadline_ns));
   const auto reply = child.AskForReference(Text(problem), data_fd);
-  child.SetGoOn(nullptr);
+  child.SetGoOn(options_.go_on);
   child.SetRunDeadline(options_.run_deadline_ns);
   if (child.was_given_up()) return DeadlineExceeded(reply.error().message);
   if (!reply) {
