@@ -132,6 +132,9 @@ struct KernelFile {
   std::vector<Expression> applies;
   std::vector<Parameter> parameters;
   std::vector<Expression> constraints;
+  // Constraints that are functions of the program that opened the file: no file has any, no record
+  // keeps them, and children know nothing of them.
+  std::vector<Constraint> predicates;
   std::optional<Expression> cost;  // What a config is estimated to take, in whatever unit.
   std::vector<NamedExpression> definitions;  // Preprocessor names, in order.
   std::vector<NamedExpression> variables;    // For the expressions of launches, in order.

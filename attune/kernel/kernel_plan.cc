@@ -37,6 +37,14 @@ class Scope {
   }
   const Config& values() const { return values_; }
 
+  // Valid as long as the scope.
+  Expression::Lookup Lookup() const {
+    return [this](std::string_view name) -> const ParameterValue* {
+      const auto found = values_.find(name);
+      return found == values_.end() ? nullptr : &found->second;
+    };
+  }
+
   Result<ParameterValue> Evaluate(const Expression& expression) const {
     return Explained(expression, expression.Evaluate(Lookup()));
   }
@@ -53,13 +61,6 @@ class Scope {
   }
 
  private:
-  Expression::Lookup Lookup() const {
-    return [this](std::string_view name) -> const ParameterValue* {
-      const auto found = values_.find(name);
-      return found == values_.end() ? nullptr : &found->second;
-    };
-  }
-
   template <class T>
   static Result<T> Explained(const Expression& expression, Result<T> value) {
     if (value.ok()) return value;
@@ -284,6 +285,13 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
                                      attune::Text(config), constraint.text(), file.name));
     }
   }
+  for (const Constraint& predicate : file.predicates) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool holds, predicate.holds(scope.Lookup()));
+    if (!holds) {
+      return Unsupported(fmt::format("The config {{{}}} breaks the constraint '{}' of the program.",
+                                     attune::Text(config), predicate.text));
+    }
+  }
   return Status::Ok();
 }
 
@@ -295,6 +303,7 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
   for (const Expression& constraint : file.constraints) {
     constraints.push_back(ConstraintFrom(constraint));
   }
+  constraints.insert(constraints.end(), file.predicates.begin(), file.predicates.end());
   return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));
 }
 

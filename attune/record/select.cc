@@ -75,16 +75,19 @@ struct Here {
 
 // Why `set` gives no choice here, or nothing if it gave `choice`.
 std::string Objection(const RecordedSet& recorded, const Choice& choice, const Here& here,
-                      const MatchPolicy& policy, std::span<const SolverId> known_solvers) {
+                      const MatchPolicy& policy, const SelectOptions& options) {
   const MeasurementSet& set = recorded.set;
   for (const Candidate* candidate : {&choice.default_candidate, &choice.candidate}) {
-    if (!Exists(candidate->solver, known_solvers)) {
+    if (!Exists(candidate->solver, options.known_solvers)) {
       return fmt::format("It names {}, and there is no solver {} here any more.", Text(*candidate),
                          Text(candidate->solver));
     }
     std::string mismatch =
         policy.Mismatch(*candidate, set.target, set.environment, here.target, here.environment);
     if (!mismatch.empty()) return mismatch;
+  }
+  if (options.allows && !options.allows(choice.problem, choice.candidate)) {
+    return fmt::format("A constraint of this program refuses {}.", Text(choice.candidate));
   }
   return {};
 }
@@ -190,7 +193,7 @@ std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target
     } else if (choice = SelectWithin(recorded, options); !choice.has_value()) {
       objection = "Its default has no final measurement.";
     } else {
-      objection = Objection(recorded, *choice, {here, now}, policy, options.known_solvers);
+      objection = Objection(recorded, *choice, {here, now}, policy, options);
     }
     if (objection.empty()) return choice;
     if (notes != nullptr) {

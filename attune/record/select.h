@@ -28,6 +28,7 @@
 // hold here (match_policy.h), nothing stands, and the new set decides alone.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,6 +76,8 @@ struct SelectOptions {
   // The solvers that exist here. A set whose default or winner is by another one, or by another
   // version, is passed over by SelectBest. Empty: every solver counts as existing.
   std::vector<SolverId> known_solvers = {};
+  // A set whose winner this refuses is passed over, too. Null: none is.
+  std::function<bool(const Problem& problem, const Candidate& winner)> allows = nullptr;
 };
 
 // The best candidate by the newest finished set whose default and winner are valid here and whose

@@ -30,6 +30,7 @@ namespace {
 
 constexpr size_t kMostSizes = 1024;
 constexpr size_t kMostDimensions = 3;
+constexpr size_t kMostNames = 256;
 
 Result<kernel::OwnSizes> SizesOf(const attune_kernel_size* given, size_t count) {
   kernel::OwnSizes sizes;
@@ -62,6 +63,70 @@ Result<KernelHandleOptions> OptionsOf(const attune_kernel_options* given) {
   if (given->per_size_ns > 0) options.per_size_ns = given->per_size_ns;
   if (given->seed > 0) options.seed = given->seed;
   return options;
+}
+
+attune_kernel_value ValueOf(const std::string& name, const ParameterValue& value,
+                            const std::string& text) {
+  attune_kernel_value told = {name.c_str(), text.c_str(), 0, 0, ATTUNE_KERNEL_NAME, 0};
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    told.kind = ATTUNE_KERNEL_INTEGER;
+    told.integer = *integer;
+    told.real = static_cast<double>(*integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    told.kind = ATTUNE_KERNEL_REAL;
+    told.real = *real;
+  }
+  return told;
+}
+
+// What the function of the program says of what `lookup` has.
+Result<bool> Ask(const Constraint& constraint, attune_kernel_predicate holds, void* user,
+                 const Expression::Lookup& lookup) {
+  std::vector<std::string> texts;
+  std::vector<const ParameterValue*> found;
+  std::string values;
+  for (const std::string& name : constraint.names) {
+    found.push_back(lookup(name));
+    if (found.back() == nullptr) return NotFound(fmt::format("'{}' is not known.", name));
+    texts.push_back(Text(*found.back()));
+    values += fmt::format("{}{} = {}", values.empty() ? "" : ", ", name, texts.back());
+  }
+  std::vector<attune_kernel_value> told;
+  for (size_t i = 0; i < found.size(); ++i) {
+    told.push_back(ValueOf(constraint.names[i], *found[i], texts[i]));
+  }
+  const int32_t said = holds(told.data(), user);
+  if (said >= 0) return said > 0;
+  return InvalidArgument(
+      fmt::format("The constraint '{}' of the program cannot say whether it holds for {}.",
+                  constraint.text, values));
+}
+
+Result<Constraint> ConstraintOf(const attune_kernel_constraint& given) {
+  if (given.struct_size < sizeof given) {
+    return InvalidArgument(
+        fmt::format("Field 'struct_size' of the constraint is {}, less than {}; set it with "
+                    "ATTUNE_KERNEL_CONSTRAINT_INIT.",
+                    given.struct_size, sizeof given));
+  }
+  if (given.text == nullptr || given.holds == nullptr ||
+      (given.names == nullptr && given.name_count > 0) || given.name_count > kMostNames) {
+    return InvalidArgument(
+        fmt::format("A constraint needs a text, a function, and up to {} names.", kMostNames));
+  }
+  Constraint constraint;
+  constraint.text = given.text;
+  for (size_t i = 0; i < given.name_count; ++i) {
+    if (given.names[i] == nullptr) {
+      return InvalidArgument(fmt::format("Name {} of the constraint '{}' is null.", i, given.text));
+    }
+    constraint.names.emplace_back(given.names[i]);
+  }
+  constraint.holds = [asked = constraint, holds = given.holds,
+                      user = given.user](const Expression::Lookup& lookup) {
+    return Ask(asked, holds, user, lookup);
+  };
+  return constraint;
 }
 
 int32_t Told(ServedBy by) {
@@ -132,6 +197,17 @@ void attune_kernel_close(attune_kernel* kernel) {
   (void)attune::Guarded([&] {
     const std::unique_ptr<attune_kernel> closed(kernel);
     return attune::Status::Ok();
+  });
+}
+
+attune_code attune_kernel_constrain(attune_kernel* kernel,
+                                    const attune_kernel_constraint* constraint) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (kernel == nullptr || constraint == nullptr) {
+      return attune::NullArgument("attune_kernel_constrain");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(auto checked, attune::ConstraintOf(*constraint));
+    return kernel->handle->Constrain(std::move(checked));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -13,7 +14,9 @@
 #include "attune/runtime/tuner_client.h"
 #include "attune/solver/solver.h"
 #include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/session_notes.h"
 #include "attune/tuner/tuner.h"
+#include "attune/wisdom/constrained_solver.h"
 #include "attune/wisdom/own_kernel_check.h"
 #include "backends/host/execution_environment.h"
 #include "backends/host/thread_wait_policy.h"
@@ -100,6 +103,29 @@ Result<OwnKernelPlace> KernelHandle::PlaceOfChildren() const {
                         *store_,         evaluator,          child_variables_};
 }
 
+void KernelHandle::Forget() {
+  tuned_.reset();
+  winners_.clear();
+}
+
+Status KernelHandle::Constrain(Constraint constraint) {
+  const auto& sizes = file_.own->sizes;
+  for (const std::string& name : constraint.names) {
+    const bool is_size = std::find(sizes.begin(), sizes.end(), name) != sizes.end();
+    const bool is_parameter =
+        std::any_of(file_.parameters.begin(), file_.parameters.end(),
+                    [&](const Parameter& parameter) { return parameter.name == name; });
+    if (is_size || is_parameter) continue;
+    return InvalidArgument(fmt::format(
+        "The constraint '{}' reads '{}', which is neither a size nor a parameter of the "
+        "kernel {}.",
+        constraint.text, name, file_.own->name));
+  }
+  file_.predicates.push_back(std::move(constraint));
+  Forget();
+  return Status::Ok();
+}
+
 Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
   TuneOptions options;
   options.per_problem_ns = options_.per_size_ns;
@@ -107,22 +133,16 @@ Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
   ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
   ATTUNE_ASSIGN_OR_RETURN(const TuneReport report,
                           TuneOwnKernel(place, file_, WithUsual(sizes), options));
-  // What was ready before may not be the best any more.
-  tuned_.reset();
-  winners_.clear();
+  Forget();
   if (report.choice.has_value()) return Status::Ok();
-  std::string why;
-  for (const auto& [kind, count] : report.failures) {
-    why += fmt::format("{}{} {}", why.empty() ? "" : ", ", count, Name(kind));
-  }
-  return Unavailable(fmt::format(
-      "No config of kernel {} could be timed: {}. 'attune explain --kernel' tells of each.",
-      file_.own->name, why.empty() ? "none was ready in time" : why));
+  return Unavailable(
+      fmt::format("Kernel {}: {}", file_.own->name, NothingTimedNote(report.failures)));
 }
 
 Result<ServedConfig> KernelHandle::Serve(const kernel::OwnSizes& sizes, const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,
+  ATTUNE_ASSIGN_OR_RETURN(const Solver* found,
                           FindOwnKernelSolver(file_, place_.backend->solvers(), place_.target));
+  const auto solver = MakeConstrainedSolver(*found, file_);
   ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place_.target));
   if (!tuned_.has_value()) {
     ATTUNE_ASSIGN_OR_RETURN(tuned_,
@@ -135,8 +155,10 @@ Result<ServedConfig> KernelHandle::Serve(const kernel::OwnSizes& sizes, const Pr
   if (!tuned_->empty()) {
     ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
     OwnKernelCheck check(place, solver->id(), problem);
-    served =
-        ChooseConfig(*tuned_, sizes, [&](const Config& config, ServedBy) { return check(config); });
+    served = ChooseConfig(*tuned_, sizes, [&](const Config& config, ServedBy) -> Status {
+      ATTUNE_RETURN_IF_ERROR(CheckAllowed(file_, problem, config, place_.target));
+      return check(config);
+    });
   }
   if (served.by == ServedBy::kDefault) {
     ATTUNE_ASSIGN_OR_RETURN(served.config, solver->DefaultConfig(problem, place_.target));

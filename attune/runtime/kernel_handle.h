@@ -15,6 +15,7 @@
 #include "attune/kernel/own_kernel.h"
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
+#include "attune/space/config_space.h"
 #include "attune/wisdom/config_choice.h"
 #include "attune/wisdom/own_kernel_tuning.h"
 #include "attune/wisdom/tuned_size.h"
@@ -47,6 +48,10 @@ class KernelHandle {
   static Result<std::unique_ptr<KernelHandle>> Open(const std::filesystem::path& file,
                                                     const KernelHandleOptions& options);
 
+  // From now on only configs that it allows are tried and served. It is asked by the thread that
+  // calls Tune or Choose. kInvalidArgument if it reads what is neither a size nor a parameter.
+  Status Constrain(Constraint constraint);
+
   // kUnavailable if not one config could be timed; else as TuneOwnKernel. `sizes` that are left out
   // have their usual value.
   Status Tune(const kernel::OwnSizes& sizes);
@@ -63,13 +68,15 @@ class KernelHandle {
         options_(options) {}
 
   kernel::OwnSizes WithUsual(const kernel::OwnSizes& sizes) const;
+  // What was chosen for sizes may not be the best any more.
+  void Forget();
   // Children that wait as the environment of the place says.
   Result<OwnKernelPlace> PlaceOfChildren() const;
   Result<ServedConfig> Serve(const kernel::OwnSizes& sizes, const Problem& problem);
 
   const BackendList backends_;
   const Place place_;
-  const kernel::KernelFile file_;
+  kernel::KernelFile file_;
   const KernelHandleOptions options_;
   std::unique_ptr<RecordStore> store_;
   std::vector<std::string> child_variables_;

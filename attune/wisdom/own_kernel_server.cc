@@ -10,6 +10,7 @@
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
+#include "attune/wisdom/constrained_solver.h"
 #include "attune/wisdom/own_kernel_tuning.h"
 
 namespace attune {
@@ -25,8 +26,9 @@ Result<std::unique_ptr<OwnKernelServer>> OwnKernelServer::Create(kernel::KernelF
                                                                  std::vector<TunedSize> tuned) {
   std::unique_ptr<OwnKernelServer> server(
       new OwnKernelServer(std::move(file), solvers, device, std::move(tuned)));
-  ATTUNE_ASSIGN_OR_RETURN(server->solver_,
+  ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,
                           FindOwnKernelSolver(server->file_, solvers, device.target()));
+  server->solver_ = MakeConstrainedSolver(*solver, server->file_);
   return server;
 }
 
@@ -81,6 +83,7 @@ Result<OwnKernelServer::Ready> OwnKernelServer::Choose(const kernel::OwnSizes& s
   ATTUNE_RETURN_IF_ERROR(solver_->IsApplicable(problem, device_.target()));
   Ready ready;
   ready.served = ChooseConfig(tuned_, sizes, [&](const Config& config, ServedBy by) -> Status {
+    ATTUNE_RETURN_IF_ERROR(CheckAllowed(file_, problem, config, device_.target()));
     ATTUNE_ASSIGN_OR_RETURN(auto executable, Load(problem, config));
     if (by != ServedBy::kExact) ATTUNE_RETURN_IF_ERROR(Check(problem, *executable));
     ready.executable = std::move(executable);
@@ -94,7 +97,7 @@ Result<OwnKernelServer::Ready> OwnKernelServer::Choose(const kernel::OwnSizes& s
 
 Result<std::unique_ptr<Executable>> OwnKernelServer::Load(const Problem& problem,
                                                           const Config& config) {
-  const BuildOutcome built = builder_.Build({solver_, problem, config}, device_.target());
+  const BuildOutcome built = builder_.Build({solver_.get(), problem, config}, device_.target());
   if (built.failure() != nullptr) return Unavailable(built.failure()->message);
   return solver_->Load(*built.artifact(), problem, config, device_);
 }

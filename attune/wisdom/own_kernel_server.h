@@ -73,7 +73,7 @@ class OwnKernelServer {
   const SolverList& solvers_;
   Device& device_;
   const std::vector<TunedSize> tuned_;
-  const Solver* solver_ = nullptr;
+  std::unique_ptr<const Solver> solver_;
   MemoryKernelCache cache_;
   Builder builder_;
   std::map<kernel::OwnSizes, Ready> ready_;

@@ -7,6 +7,7 @@
 
 #include "attune/measure/clock.h"
 #include "attune/tuner/child_evaluator.h"
+#include "attune/wisdom/constrained_solver.h"
 
 namespace attune {
 
@@ -36,17 +37,27 @@ Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::Kern
                                  const kernel::OwnSizes& sizes, const TuneOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file, sizes));
   ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, MakeEvaluatorAt(place));
+  SolverList constrained;
+  if (!file.predicates.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,
+                            FindOwnKernelSolver(file, place.backend.solvers(), place.target));
+    constrained.push_back(MakeConstrainedSolver(*solver, file));
+    // A space that is empty is an error here; the tuner would find that nothing could be timed.
+    ATTUNE_RETURN_IF_ERROR(constrained.front()->Space(problem, place.target).status());
+  }
   SteadyClock clock;
   OtherPlaces other_places(place.target);
   TunerParts parts;
-  parts.solvers = &place.backend.solvers();
+  parts.solvers = constrained.empty() ? &place.backend.solvers() : &constrained;
   parts.target = place.target;
   parts.environment = place.environment;
   parts.store = &place.store;
   parts.evaluator = evaluator.get();
   parts.clock = &clock;
   parts.other_places = &other_places;
-  Tuner tuner(parts, options);
+  TuneOptions terms = options;
+  terms.select.allows = AllowedBy(file, place.target);
+  Tuner tuner(parts, terms);
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, tuner.FindStanding(problem));
   if (!standing.has_value()) return tuner.Tune(problem);
   TuneReport report;

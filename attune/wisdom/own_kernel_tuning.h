@@ -37,7 +37,8 @@ Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place);
 
 // Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the
 // program of: a crash, a hang or a wrong result costs its candidate. If a choice stands already,
-// that is all that is reported. Takes no turns with other processes: nobody else should measure on
+// that is all that is reported. Predicates of `file` narrow what is tried, and what stands is only
+// what they allow. Takes no turns with other processes: nobody else should measure on
 // the device.
 Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
                                  const kernel::OwnSizes& sizes, const TuneOptions& options);

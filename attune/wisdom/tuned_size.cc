@@ -4,6 +4,7 @@
 
 #include "attune/problem/own_kernel.h"
 #include "attune/problem/size_distance.h"
+#include "attune/wisdom/constrained_solver.h"
 
 namespace attune {
 
@@ -23,6 +24,7 @@ Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::Ke
   // Its reference is tuned, too, where somebody names that: no config of the kernel.
   SelectOptions options;
   options.known_solvers = {{file.solver_name(), file.version}};
+  options.allows = AllowedBy(file, here);
   std::vector<TunedSize> tuned;
   for (const TaggedProblem& tagged : problems) {
     if (!IsOwnKernel(tagged.problem)) continue;

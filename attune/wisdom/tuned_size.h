@@ -27,7 +27,8 @@ struct TunedSize {
 std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
                                            const kernel::OwnSizes& sizes);
 
-// Of every size of `file`, as it is now, that `store` has a valid choice for at `here` and `now`.
+// Of every size of `file`, as it is now, that `store` has a valid choice for at `here` and `now`
+// which the predicates of `file` allow.
 // REQUIRES: file.own, and its reference was loaded (kernel::LoadReference).
 Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::KernelFile& file,
                                             const Target& here, const Environment& now);

@@ -2,8 +2,11 @@
 // others. What comes back is all that a program needs to compile and launch it itself.
 //
 //   tune_and_choose FOLDER DATABASE [DEVICE]
+#include <cstdint>
 #include <cstdio>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "attune/kernels.hpp"
 
@@ -55,6 +58,12 @@ int main(int argc, char** argv) {
     options.database = argv[2];
     if (argc == 4) options.device = argv[3];
     attune::Kernel kernel(WriteKernel(argv[1]), options);
+    // What only the program knows is a function; what a text can say stands in the description.
+    const std::set<std::pair<std::int64_t, std::int64_t>> unwanted = {{64, 1}, {64, 4}};
+    kernel.Constrain({"BLOCK", "VECTOR"}, "not on the program's list",
+                     [&](std::int64_t block, std::int64_t vector) {
+                       return unwanted.count({block, vector}) == 0;
+                     });
     Show(kernel, 1000);
     kernel.Tune({{"n", 1 << 16}});
     Show(kernel, 1 << 16);

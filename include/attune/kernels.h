@@ -47,6 +47,39 @@ typedef struct attune_kernel_parameter {
   const char* value;
 } attune_kernel_parameter;
 
+/* The value of a size or a parameter, as a constraint reads it. */
+typedef enum attune_kernel_value_kind {
+  ATTUNE_KERNEL_INTEGER = 0,
+  ATTUNE_KERNEL_REAL = 1,
+  ATTUNE_KERNEL_NAME = 2 /* Of C: "float". */
+} attune_kernel_value_kind;
+
+typedef struct attune_kernel_value {
+  const char* name;
+  const char* text; /* As attune_kernel_parameter has it, whatever the kind is. */
+  int64_t integer;  /* 0 of other kinds. */
+  double real;      /* Of an integer, too; 0 of a name. */
+  int32_t kind;     /* attune_kernel_value_kind */
+  int32_t reserved;
+} attune_kernel_value;
+
+/* Above 0: the constraint holds; 0: it does not; below 0: it cannot say, which fails the call. The
+ * values are in the order of `names`, and gone when it returns. */
+typedef int32_t (*attune_kernel_predicate)(const attune_kernel_value* values, void* user);
+
+/* A constraint that is a function of the program. */
+typedef struct attune_kernel_constraint {
+  size_t struct_size;
+  const char* text;         /* For messages; copied, as the names are. */
+  const char* const* names; /* Sizes and parameters that it reads. */
+  size_t name_count;
+  attune_kernel_predicate holds;
+  void* user; /* What `holds` gets; stays until the kernel is closed. */
+} attune_kernel_constraint;
+
+#define ATTUNE_KERNEL_CONSTRAINT_INIT \
+  { sizeof(attune_kernel_constraint), NULL, NULL, 0, NULL, NULL }
+
 /* One of the launches, which follow each other in order. */
 typedef struct attune_kernel_geometry {
   const char* function; /* Of a template what nvrtcAddNameExpression takes. */
@@ -86,12 +119,27 @@ ATTUNE_API attune_code attune_kernel_open(const char* file, const attune_kernel_
 /* Choices of it are gone with it. Null is none. */
 ATTUNE_API void attune_kernel_close(attune_kernel* kernel);
 
+/* From now on, with this handle, only configs that the constraint allows are tried and served, and
+ * the default is the first of these, in the order of the file. It is asked about parameters and the
+ * sizes of the call, in attune_kernel_tune and attune_kernel_choose, by the thread that calls them,
+ * and must say the same of the same values each time.
+ *
+ * A function is in no file and no record, and is sent to no process: children, the verbs and other
+ * programs know nothing of it, and what won under it is recorded as any other config of the kernel
+ * and serves them, too. What was recorded without it serves here if it allows that. What can be
+ * said as a text belongs into the kernel file.
+ *
+ * ATTUNE_INVALID_ARGUMENT for a name that is neither a size nor a parameter. */
+ATTUNE_API attune_code attune_kernel_constrain(attune_kernel* kernel,
+                                               const attune_kernel_constraint* constraint);
+
 /* Tunes for these sizes, unless what the database knows of them holds here and now. Sizes that are
  * left out have their usual value. Nobody else should use the device meanwhile. A config that
  * crashes, hangs or is wrong costs itself alone.
  *
- * ATTUNE_INVALID_ARGUMENT for a size that the kernel has not, ATTUNE_UNAVAILABLE if not one config
- * could be timed, ATTUNE_NOT_FOUND without attune-evaluator, which is installed beside. */
+ * ATTUNE_INVALID_ARGUMENT for a size that the kernel has not, or where constraints leave no config
+ * or cannot say; ATTUNE_UNAVAILABLE if not one config could be timed, ATTUNE_NOT_FOUND without
+ * attune-evaluator, which is installed beside. */
 ATTUNE_API attune_code attune_kernel_tune(attune_kernel* kernel, const attune_kernel_size* sizes,
                                           size_t size_count);
 

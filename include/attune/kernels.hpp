@@ -1,19 +1,22 @@
-// kernels.h for C++: a kernel of the program's own, described in code or in a file, tuned and
-// served by size.
+// kernels.h for C++: a kernel of the program's own, described in code (kernel_description.hpp) or
+// in a file, tuned and served by size.
 #ifndef ATTUNE_KERNELS_HPP_
 #define ATTUNE_KERNELS_HPP_
 
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "attune/error.hpp"
+#include "attune/kernel_description.hpp"
 #include "attune/kernels.h"
 
 namespace attune {
@@ -22,194 +25,47 @@ inline namespace v1 {
 // {{"m", 4096}, {"n", 4096}}.
 using KernelSizes = std::map<std::string, std::int64_t>;
 
-// A kernel file made in code (docs/formats/kernel_file.md has what everything means). Texts are
-// expressions of sizes and parameters. Not thread-safe.
-class KernelDescription {
- public:
-  // "opencl" or "cuda".
-  KernelDescription(std::string name, std::string source, std::string language = "opencl")
-      : name_(std::move(name)), source_(std::move(source)), language_(std::move(language)) {}
-
-  // A size that the kernel gets as an argument, and its usual value.
-  KernelDescription& Size(const std::string& name, std::int64_t usual) {
-    run_time_.push_back(Quoted(name));
-    usual_.push_back(Quoted(name) + ": " + std::to_string(usual));
-    return *this;
-  }
-  // One that is compiled in, as a macro in capitals.
-  KernelDescription& CompiledSize(const std::string& name, std::int64_t usual) {
-    compile_time_.push_back(Quoted(name));
-    usual_.push_back(Quoted(name) + ": " + std::to_string(usual));
-    return *this;
-  }
-  // Values of a macro of that name; the first is the default.
-  KernelDescription& Parameter(const std::string& name, const std::vector<std::int64_t>& values) {
-    std::vector<std::string> texts;
-    for (const std::int64_t value : values) texts.push_back(std::to_string(value));
-    return ParameterOf(name, texts);
-  }
-  // Real numbers, and names of C ("float"): methods of their own, because {1, 2} may be either kind
-  // of number.
-  KernelDescription& RealParameter(const std::string& name, const std::vector<double>& values) {
-    std::vector<std::string> texts;
-    for (const double value : values) {
-      const std::string text = Number(value);
-      const bool is_whole = text.find_first_of(".en") == std::string::npos;
-      texts.push_back(is_whole ? text + ".0" : text);
-    }
-    return ParameterOf(name, texts);
-  }
-  KernelDescription& NameParameter(const std::string& name,
-                                   const std::vector<std::string>& values) {
-    return ParameterOf(name, AllQuoted(values));
-  }
-  KernelDescription& Constraint(const std::string& expression) {
-    constraints_.push_back(Quoted(expression));
-    return *this;
-  }
-  // What is read, written or both, of `type` ("f32") and `shape`; each is the next argument of the
-  // kernel.
-  KernelDescription& In(const std::string& name, const std::string& type,
-                        const std::vector<std::string>& shape) {
-    return Operand(name, type, shape, "in");
-  }
-  KernelDescription& Out(const std::string& name, const std::string& type,
-                         const std::vector<std::string>& shape) {
-    return Operand(name, type, shape, "out");
-  }
-  KernelDescription& InOut(const std::string& name, const std::string& type,
-                           const std::vector<std::string>& shape) {
-    return Operand(name, type, shape, "inout");
-  }
-  // The next argument: a scalar of C type "int", "long", "float" or "double".
-  KernelDescription& Scalar(const std::string& type, const std::string& expression) {
-    arguments_.push_back("{" + Quoted(type) + ": " + Quoted(expression) + "}");
-    return *this;
-  }
-  // Work-items of a work-group and work-groups, in each dimension. In CUDA, `function` may be an
-  // instance of a template: "scale<float, BLOCK>".
-  KernelDescription& Launch(const std::string& function, const std::vector<std::string>& local,
-                            const std::vector<std::string>& groups) {
-    function_ = function;
-    local_ = AllQuoted(local);
-    groups_ = AllQuoted(groups);
-    return *this;
-  }
-  // Right is what differs by at most absolute + relative |reference| from what the default config
-  // computes.
-  KernelDescription& Tolerance(double absolute, double relative) {
-    absolute_ = absolute;
-    relative_ = relative;
-    return *this;
-  }
-
-  std::string Json() const {
-    // Of the least version that has what is said: a file that changes is another kernel.
-    const bool is_c_name = function_.find_first_of("<:") == std::string::npos;
-    return std::string("{\n  \"attune_kernel_file\": ") + (is_c_name ? "3" : "6") +
-           ", \"name\": " + Quoted(name_) +
-           ", \"operator\": \"kernel\", \"language\": " + Quoted(language_) +
-           ",\n  \"sources\": [" + Quoted(SourceName()) +
-           "],\n  \"sizes\": {\"run_time\": " + List(run_time_) +
-           ", \"compile_time\": " + List(compile_time_) + ", \"usual\": {" + Joined(usual_) +
-           "}},\n  \"operands\": " + List(operands_) + ",\n  \"parameters\": " + List(parameters_) +
-           ",\n  \"constraints\": " + List(constraints_) +
-           ",\n  \"launches\": [{\"function\": " + Quoted(function_) +
-           ", \"local\": " + List(local_) + ", \"groups\": " + List(groups_) +
-           ", \"arguments\": " + List(arguments_) +
-           "}],\n  \"reference\": {\"config\": {}}, \"tolerance\": " + "{\"absolute\": " +
-           Number(absolute_) + ", \"relative\": " + Number(relative_) + "}\n}\n";
-  }
-
-  // Writes FOLDER/NAME.json and its source, which stay there as long as the kernel is used; files
-  // that say the same already are left alone. Returns the path. Throws std::runtime_error with what
-  // could not be written.
-  std::string Write(const std::string& folder) const {
-    Keep(folder + "/" + SourceName(), source_);
-    std::string path = folder + "/" + name_ + ".json";
-    Keep(path, Json());
-    return path;
-  }
-
- private:
-  static std::string Quoted(const std::string& text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      if (static_cast<unsigned char>(c) < 0x20) {
-        char escaped[8];
-        std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
-        quoted += escaped;
-      } else {
-        quoted += c;
-      }
-    }
-    return quoted + "\"";
-  }
-  static std::vector<std::string> AllQuoted(std::vector<std::string> texts) {
-    for (std::string& text : texts) text = Quoted(text);
-    return texts;
-  }
-  static std::string Joined(const std::vector<std::string>& texts) {
-    std::string joined;
-    for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-    return joined;
-  }
-  static std::string List(const std::vector<std::string>& texts) {
-    return "[" + Joined(texts) + "]";
-  }
-  // Whatever the locale is.
-  static std::string Number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", value);
-    for (char& c : text) {
-      if (c == ',') c = '.';
-    }
-    return text;
-  }
-  static void Keep(const std::string& path, const std::string& content) {
-    std::ifstream is_there(path, std::ios::binary);
-    const std::string known((std::istreambuf_iterator<char>(is_there)),
-                            std::istreambuf_iterator<char>());
-    if (is_there && known == content) return;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << content << std::flush;
-    if (!file) throw std::runtime_error("Cannot write " + path + ".");
-  }
-
-  KernelDescription& ParameterOf(const std::string& name, const std::vector<std::string>& values) {
-    parameters_.push_back("{\"name\": " + Quoted(name) + ", \"values\": " + List(values) + "}");
-    return *this;
-  }
-  std::string SourceName() const { return name_ + (language_ == "cuda" ? ".cu" : ".cl"); }
-  KernelDescription& Operand(const std::string& name, const std::string& type,
-                             const std::vector<std::string>& shape, const std::string& access) {
-    operands_.push_back("{\"name\": " + Quoted(name) + ", \"type\": " + Quoted(type) +
-                        ", \"shape\": " + List(AllQuoted(shape)) +
-                        ", \"access\": " + Quoted(access) + "}");
-    arguments_.push_back("{\"operand\": " + Quoted(name) + "}");
-    return *this;
-  }
-
-  std::string name_;
-  std::string source_;
-  std::string language_;
-  std::vector<std::string> run_time_;
-  std::vector<std::string> compile_time_;
-  std::vector<std::string> usual_;
-  std::vector<std::string> parameters_;
-  std::vector<std::string> constraints_;
-  std::vector<std::string> operands_;
-  std::vector<std::string> arguments_;
-  std::string function_;
-  std::vector<std::string> local_;
-  std::vector<std::string> groups_;
-  double absolute_ = 1e-4;
-  double relative_ = 1e-4;
-};
-
 // What is best for a size: attune_kernel_choice, which belongs to the kernel.
 using KernelChoice = attune_kernel_choice;
+
+// How a function that is a constraint is asked: what it takes is read from what C has.
+namespace kernel_constraint {
+
+inline void Read(const attune_kernel_value& value, std::int64_t& argument) {
+  if (value.kind != ATTUNE_KERNEL_INTEGER) {
+    throw std::invalid_argument(std::string(value.name) + " is " + value.text +
+                                ", which is no integer.");
+  }
+  argument = value.integer;
+}
+inline void Read(const attune_kernel_value& value, double& argument) {
+  if (value.kind == ATTUNE_KERNEL_NAME) {
+    throw std::invalid_argument(std::string(value.name) + " is " + value.text +
+                                ", which is no number.");
+  }
+  argument = value.real;
+}
+inline void Read(const attune_kernel_value& value, std::string& argument) { argument = value.text; }
+
+template <class Argument>
+Argument As(const attune_kernel_value& value) {
+  static_assert(std::is_same<Argument, std::int64_t>::value ||
+                    std::is_same<Argument, double>::value ||
+                    std::is_same<Argument, std::string>::value,
+                "A constraint takes std::int64_t, double and std::string.");
+  Argument argument{};
+  Read(value, argument);
+  return argument;
+}
+
+template <class... Arguments, std::size_t... kPlaces>
+bool Ask(const std::function<bool(Arguments...)>& holds, const attune_kernel_value* values,
+         std::index_sequence<kPlaces...>) {
+  (void)values;  // Of a function without arguments.
+  return holds(As<std::decay_t<Arguments>>(values[kPlaces])...);
+}
+
+}  // namespace kernel_constraint
 
 // A kernel on a device. Move-only. One thread at a time.
 class Kernel {
@@ -222,17 +78,28 @@ class Kernel {
     kernel_.reset(kernel);
   }
 
+  // attune_kernel_constrain with a function of the values of `names`, in this order: of
+  // std::int64_t, double or std::string. `text` is for messages. What it throws comes out of the
+  // call of Tune or Choose that asked it.
+  //
+  //   kernel.Constrain({"BLOCK", "n"}, "a block is no larger than n",
+  //                    [](std::int64_t block, std::int64_t n) { return block <= n; });
+  template <class Holds>
+  void Constrain(const std::vector<std::string>& names, const std::string& text, Holds holds) {
+    ConstrainBy(names, text, std::function(std::move(holds)));
+  }
+
   // attune_kernel_tune.
   void Tune(const KernelSizes& sizes) {
     const std::vector<attune_kernel_size> list = ToC(sizes);
-    Check(attune_kernel_tune(kernel_.get(), list.data(), list.size()));
+    CheckAsked(attune_kernel_tune(kernel_.get(), list.data(), list.size()));
   }
 
   // attune_kernel_choose; valid until the next call.
   const KernelChoice& Choose(const KernelSizes& sizes) {
     const std::vector<attune_kernel_size> list = ToC(sizes);
     const attune_kernel_choice* choice = nullptr;
-    Check(attune_kernel_choose(kernel_.get(), list.data(), list.size(), &choice));
+    CheckAsked(attune_kernel_choose(kernel_.get(), list.data(), list.size(), &choice));
     return *choice;
   }
 
@@ -241,12 +108,63 @@ class Kernel {
     void operator()(attune_kernel* kernel) const { attune_kernel_close(kernel); }
   };
 
+  // A function of the program, behind the pointer that C has of it.
+  struct Predicate {
+    std::function<bool(const attune_kernel_value*)> holds;
+    std::exception_ptr thrown;
+  };
+
+  static std::int32_t AskPredicate(const attune_kernel_value* values, void* user) {
+    auto* const predicate = static_cast<Predicate*>(user);
+    try {
+      return predicate->holds(values) ? 1 : 0;
+    } catch (...) {
+      predicate->thrown = std::current_exception();
+      return -1;
+    }
+  }
+
+  template <class... Arguments>
+  void ConstrainBy(const std::vector<std::string>& names, const std::string& text,
+                   std::function<bool(Arguments...)> holds) {
+    if (names.size() != sizeof...(Arguments)) {
+      throw std::invalid_argument("The constraint '" + text + "' has " +
+                                  std::to_string(names.size()) + " names, and its function takes " +
+                                  std::to_string(sizeof...(Arguments)) + " arguments.");
+    }
+    auto predicate = std::make_unique<Predicate>();
+    predicate->holds = [holds = std::move(holds)](const attune_kernel_value* values) {
+      return kernel_constraint::Ask(holds, values, std::index_sequence_for<Arguments...>());
+    };
+    std::vector<const char*> c_names;
+    for (const std::string& name : names) c_names.push_back(name.c_str());
+    attune_kernel_constraint constraint = ATTUNE_KERNEL_CONSTRAINT_INIT;
+    constraint.text = text.c_str();
+    constraint.names = c_names.data();
+    constraint.name_count = c_names.size();
+    constraint.holds = AskPredicate;
+    constraint.user = predicate.get();
+    predicates_.push_back(std::move(predicate));
+    Check(attune_kernel_constrain(kernel_.get(), &constraint));
+  }
+
+  // What a predicate threw on the way, else what became of the call.
+  void CheckAsked(attune_code code) {
+    std::exception_ptr thrown;
+    for (const auto& predicate : predicates_) {
+      if (predicate->thrown) thrown = std::exchange(predicate->thrown, nullptr);
+    }
+    if (code != ATTUNE_OK && thrown) std::rethrow_exception(thrown);
+    Check(code);
+  }
+
   static std::vector<attune_kernel_size> ToC(const KernelSizes& sizes) {
     std::vector<attune_kernel_size> list;
     for (const auto& size : sizes) list.push_back({size.first.c_str(), size.second});
     return list;
   }
 
+  std::vector<std::unique_ptr<Predicate>> predicates_;  // Outlive the kernel that asks them.
   std::unique_ptr<attune_kernel, Close> kernel_;
 };
 

@@ -57,6 +57,7 @@ if [ $status = 0 ]; then
   grep -q '^n=1000: default, BLOCK=1,VECTOR=1, scale<1000 x 1>, -cl-std=CL1.2, .* measured: no$' "$work/chosen.txt" ||
     fail "before anything is tuned the default does not serve"
   grep -q '^n=65536: exact, .* measured: yes$' "$work/chosen.txt" || fail "what was tuned does not serve its size"
+  ! grep -q 'BLOCK=64' "$work/chosen.txt" || fail "a config is served that the program's constraint refuses"
   grep -q '^n=50000: nearest, .* measured: no$' "$work/chosen.txt" || fail "what was tuned does not serve a near size"
   "$work/examples/tune_and_choose" "$work/kernels" "$work/kernels.db" "opencl:99" 2> "$work/absent.txt" &&
     fail "a device that is not there was opened"

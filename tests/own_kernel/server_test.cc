@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/space/predicate.h"
 #include "backends/opencl/opencl_backend.h"
 
 namespace attune {
@@ -34,13 +35,13 @@ class OwnKernelServerTest : public testing::Test {
   }
 
   std::unique_ptr<OwnKernelServer> Serve(std::vector<TunedSize> tuned) {
-    auto server = OwnKernelServer::Create(*kernel::LoadOwnKernel(kKernel, "opencl"),
-                                          backend_->solvers(), *device_, std::move(tuned));
+    auto server = OwnKernelServer::Create(file_, backend_->solvers(), *device_, std::move(tuned));
     EXPECT_TRUE(server.ok()) << server.error().message();
     return *std::move(server);
   }
 
   const std::unique_ptr<const Backend> backend_ = opencl::OpenClBackend({kKernel});
+  kernel::KernelFile file_ = *kernel::LoadOwnKernel(kKernel, "opencl");
   std::unique_ptr<Device> device_;
 };
 
@@ -67,6 +68,17 @@ TEST_F(OwnKernelServerTest, WhatIsNotRightHereIsPassedOverWithTheReason) {
   EXPECT_EQ(served.tuned_for, Elements(400));
   EXPECT_THAT(served.passed_over,
               ElementsAre(HasSubstr("elements of y are wrong"), HasSubstr("FAULT=1")));
+}
+
+TEST_F(OwnKernelServerTest, WhatAPredicateOfTheProgramRefusesServesNowhere) {
+  file_.predicates.push_back(
+      ConstraintOn({"WG", "n"}, "WG <= n and WG is not 64",
+                   [](int64_t group, int64_t n) { return group <= n && group != 64; }));
+  const auto server = Serve({Tuned(300, 256, 0), Tuned(400, 16, 0)});
+
+  EXPECT_EQ((*server->Select(Elements(280)))->tuned_for, Elements(300));
+  EXPECT_EQ((*server->Select(Elements(200)))->tuned_for, Elements(400));
+  EXPECT_EQ(Text((*Serve({})->Select(Elements(100)))->config), "FAULT=0,WG=16");
 }
 
 TEST_F(OwnKernelServerTest, WhereNothingIsTunedTheDefaultServes) {

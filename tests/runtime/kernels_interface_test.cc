@@ -2,6 +2,7 @@
 // what it agrees upon with the verbs, and what a config costs that crashes where it was not tuned.
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -114,6 +115,7 @@ TEST_F(KernelsInterfaceTest, NullsAndOptionsOfAnotherSizeAreRefused) {
   EXPECT_EQ(attune_kernel_open(nullptr, nullptr, nullptr), ATTUNE_INVALID_ARGUMENT);
   EXPECT_EQ(attune_kernel_tune(nullptr, nullptr, 0), ATTUNE_INVALID_ARGUMENT);
   EXPECT_EQ(attune_kernel_choose(nullptr, nullptr, 0, nullptr), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_kernel_constrain(nullptr, nullptr), ATTUNE_INVALID_ARGUMENT);
   EXPECT_EQ(Open(path.c_str(), &options), ATTUNE_INVALID_ARGUMENT);
   EXPECT_THAT(attune_last_message(), HasSubstr("ATTUNE_KERNEL_OPTIONS_INIT"));
   attune_kernel_close(nullptr);
@@ -137,16 +139,16 @@ TEST_F(KernelsInterfaceTest, ADeviceThatIsNotThereIsNamed) {
   EXPECT_THAT(attune_last_message(), HasSubstr("opencl:99"));
 }
 
-// Right wherever it is tuned; with BLOCK=64, the better config, it crashes for few elements.
-KernelDescription CrashingWhereItIsSmall() {
-  KernelDescription description("crashing", R"(
+// Right wherever it is tuned; with BLOCK=64, the better config, it does `harm` for few elements.
+KernelDescription HarmfulWhereItIsSmall(const std::string& harm) {
+  KernelDescription description("harmful", "#define HARM " + harm + R"(
 __kernel void scale(__global const float* x, __global float* y, int n) {
   const int i = get_global_id(0);
   float sum = 0;
 #if BLOCK == 1
   for (int k = 0; k < 2000; ++k) sum += x[(i + k) % n] * 1e-20f;
 #else
-  if (n < 1000) *(volatile __global int*)0 = 1;
+  if (n < 1000) { HARM; }
 #endif
   if (i < n) y[i] = 3 * x[i] + sum;
 })");
@@ -166,7 +168,7 @@ class KernelsOnOpenClTest : public KernelsInterfaceTest {
       world_.Set(name, std::nullopt);
     }
     world_.Set("ATTUNE_KERNEL_PATH", std::nullopt);
-    path_ = CrashingWhereItIsSmall().Write(folder());
+    path_ = HarmfulWhereItIsSmall("*(volatile __global int*)0 = 1").Write(folder());
     if (Open(path_.c_str(), nullptr) == ATTUNE_NOT_FOUND) GTEST_SKIP() << attune_last_message();
   }
 
@@ -182,6 +184,43 @@ class KernelsOnOpenClTest : public KernelsInterfaceTest {
                             })
                     .ok());
     return recorded;
+  }
+
+  // What tuning of 4096 elements finds where nothing disturbs it: BLOCK=64.
+  void TuneAsOnAnIdleMachine() {
+    Kernel(path_, options_).Tune({{"n", 4096}});
+    const auto store = OpenSqlStore(world_.database());
+    MeasurementSet set;
+    SolverId solver;
+    const Status visited = (*store)->Visit({}, [&](const RecordedSet& recorded) {
+      set = recorded.set;
+      solver = recorded.records.front().trial.candidate.solver;
+      return Status::Ok();
+    });
+    ASSERT_TRUE(visited.ok());
+    set.id = NewSetId();
+    set.started_unix_ns += 1;
+    const Trial trials[] = {Final({solver, {{"BLOCK", int64_t{1}}}}, 2e6),
+                            Final({solver, {{"BLOCK", int64_t{64}}}}, 1e6)};
+    ASSERT_TRUE((*store)->BeginSet(set).ok());
+    ASSERT_TRUE((*store)->Append(set.id, trials).ok());
+    ASSERT_TRUE((*store)->FinishSet(set.id).ok());
+    ASSERT_STREQ(Kernel(path_, options_).Choose({{"n", 4096}}).config, "BLOCK=64");
+  }
+
+  static Trial Final(Candidate candidate, double time_ns) {
+    Measurement measurement;
+    for (int i = 0; i < 40; ++i) measurement.samples_ns.push_back(time_ns + i);
+    measurement.median_ns = time_ns + 20;
+    measurement.low_ns = time_ns + 10;
+    measurement.high_ns = time_ns + 30;
+    measurement.confidence = 0.99;
+    Trial trial;
+    trial.role = TrialRole::kFinal;
+    trial.is_default = IntegerAt(candidate.config, "BLOCK") == 1;
+    trial.candidate = std::move(candidate);
+    trial.outcome = std::move(measurement);
+    return trial;
   }
 
   attune_kernel_options options_ = ATTUNE_KERNEL_OPTIONS_INIT;
@@ -201,12 +240,70 @@ TEST_F(KernelsOnOpenClTest, WhatIsTunedIsRecordedWithThePoliciesOfTheVerbs) {
 }
 
 TEST_F(KernelsOnOpenClTest, AConfigThatCrashesWhereItWasNotTunedIsPassedOver) {
+  ASSERT_NO_FATAL_FAILURE(TuneAsOnAnIdleMachine());
   Kernel kernel(path_, options_);
-  kernel.Tune({{"n", 4096}});
-  ASSERT_STREQ(kernel.Choose({{"n", 4096}}).config, "BLOCK=64");
 
   EXPECT_EQ(kernel.Choose({{"n", 2048}}).served_by, ATTUNE_KERNEL_NEAREST);
   EXPECT_EQ(kernel.Choose({{"n", 100}}).served_by, ATTUNE_KERNEL_DEFAULT);
+}
+
+TEST_F(KernelsOnOpenClTest, WhatAFunctionOfTheProgramRefusesIsNeitherTriedNorServed) {
+  ASSERT_NO_FATAL_FAILURE(TuneAsOnAnIdleMachine());
+  Kernel kernel(path_, options_);
+  kernel.Constrain({"BLOCK", "n"}, "large blocks only where there is little",
+                   [](std::int64_t block, std::int64_t n) { return block == 1 || n < 3000; });
+
+  EXPECT_STREQ(kernel.Choose({{"n", 4096}}).config, "BLOCK=1");
+  EXPECT_STREQ(kernel.Choose({{"n", 5000}}).config, "BLOCK=1");
+  kernel.Tune({{"n", 4096}});
+  EXPECT_EQ(kernel.Choose({{"n", 4096}}).served_by, ATTUNE_KERNEL_EXACT);
+  EXPECT_STREQ(kernel.Choose({{"n", 4096}}).config, "BLOCK=1");
+}
+
+TEST_F(KernelsOnOpenClTest, TheDefaultIsTheFirstConfigThatTheProgramAllows) {
+  Kernel kernel(path_, options_);
+
+  kernel.Constrain({"BLOCK"}, "", [](double block) { return block > 1.5; });
+
+  EXPECT_STREQ(kernel.Choose({{"n", 4096}}).config, "BLOCK=64");
+}
+
+TEST_F(KernelsOnOpenClTest, AFunctionThatLeavesNothingIsToldByItsText) {
+  Kernel kernel(path_, options_);
+  kernel.Constrain({"BLOCK"}, "no block pleases me", [](std::int64_t) { return false; });
+
+  EXPECT_THAT(
+      [&] {
+        kernel.Tune({{"n", 4096}});
+      },
+      testing::ThrowsMessage<Error>(HasSubstr("no block pleases me")));
+  EXPECT_THAT(
+      [&] {
+        kernel.Choose({{"n", 4096}});
+      },
+      testing::ThrowsMessage<Error>(HasSubstr("no block pleases me")));
+}
+
+TEST_F(KernelsOnOpenClTest, WhatAFunctionThrowsComesOutOfTheCall) {
+  Kernel kernel(path_, options_);
+  kernel.Constrain({"BLOCK"}, "throws",
+                   [](const std::string& block) -> bool { throw std::out_of_range(block); });
+
+  EXPECT_THROW(kernel.Tune({{"n", 4096}}), std::out_of_range);
+  EXPECT_THROW(kernel.Choose({{"n", 4096}}), std::out_of_range);
+}
+
+TEST_F(KernelsOnOpenClTest, AFunctionReadsSizesAndParametersAlone) {
+  Kernel kernel(path_, options_);
+  const auto any = [](std::int64_t) { return true; };
+
+  EXPECT_THAT([&] { kernel.Constrain({"WARP"}, "of warps", any); },
+              testing::ThrowsMessage<Error>(HasSubstr("reads 'WARP', which is neither")));
+  EXPECT_THAT(
+      [&] {
+        kernel.Constrain({"BLOCK", "n"}, "of both", any);
+      },
+      testing::ThrowsMessage<std::invalid_argument>(HasSubstr("2 names")));
 }
 
 }  // namespace
