@@ -1,5 +1,6 @@
 // The C functions of attune/kernels.h.
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,6 +32,10 @@ namespace {
 constexpr size_t kMostSizes = 1024;
 constexpr size_t kMostDimensions = 3;
 constexpr size_t kMostNames = 256;
+// A day; a clock has no room for the largest number behind now.
+constexpr int64_t kMostWaitNs = 86'400'000'000'000;
+// What callers of the first interface have.
+constexpr size_t kLeastOptionsSize = offsetof(attune_kernel_options, check_wait_ns);
 
 Result<kernel::OwnSizes> SizesOf(const attune_kernel_size* given, size_t count) {
   kernel::OwnSizes sizes;
@@ -49,11 +54,11 @@ Result<kernel::OwnSizes> SizesOf(const attune_kernel_size* given, size_t count) 
 Result<KernelHandleOptions> OptionsOf(const attune_kernel_options* given) {
   KernelHandleOptions options;
   if (given == nullptr) return options;
-  if (given->struct_size < sizeof *given) {
+  if (given->struct_size < kLeastOptionsSize) {
     return InvalidArgument(
         fmt::format("Field 'struct_size' of the kernel's options is {}, less than {}; set it with "
                     "ATTUNE_KERNEL_OPTIONS_INIT.",
-                    given->struct_size, sizeof *given));
+                    given->struct_size, kLeastOptionsSize));
   }
   if (given->per_size_ns < 0) {
     return InvalidArgument(fmt::format("per_size_ns is {}; it is from 0.", given->per_size_ns));
@@ -62,6 +67,10 @@ Result<KernelHandleOptions> OptionsOf(const attune_kernel_options* given) {
   if (given->database != nullptr) options.database = given->database;
   if (given->per_size_ns > 0) options.per_size_ns = given->per_size_ns;
   if (given->seed > 0) options.seed = given->seed;
+  const bool has_wait = given->struct_size >= sizeof *given;
+  if (has_wait && given->check_wait_ns != 0) {
+    options.check_wait_ns = std::clamp<int64_t>(given->check_wait_ns, 0, kMostWaitNs);
+  }
   return options;
 }
 
@@ -164,6 +173,7 @@ void Tell(const KernelWinner& winner, attune_kernel& kernel) {
   attune_kernel_choice& choice = kernel.choice;
   choice.struct_size = sizeof choice;
   choice.served_by = Told(winner.served.by);
+  choice.pending = winner.is_pending ? 1 : 0;
   choice.config = kernel.config.c_str();
   choice.parameters = kernel.parameters.data();
   choice.parameter_count = kernel.parameters.size();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <stop_token>
 #include <system_error>
 #include <utility>
 
@@ -104,6 +105,7 @@ Result<OwnKernelPlace> KernelHandle::PlaceOfChildren() const {
 }
 
 void KernelHandle::Forget() {
+  checks_.Stop();
   tuned_.reset();
   winners_.clear();
 }
@@ -130,40 +132,60 @@ Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
   TuneOptions options;
   options.per_problem_ns = options_.per_size_ns;
   options.seed = options_.seed;
+  // Checks would disturb what is timed, and what is chosen may change.
+  Forget();
   ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
   ATTUNE_ASSIGN_OR_RETURN(const TuneReport report,
                           TuneOwnKernel(place, file_, WithUsual(sizes), options));
-  Forget();
   if (report.choice.has_value()) return Status::Ok();
   return Unavailable(
       fmt::format("Kernel {}: {}", file_.own->name, NothingTimedNote(report.failures)));
 }
 
-Result<ServedConfig> KernelHandle::Serve(const kernel::OwnSizes& sizes, const Problem& problem) {
+Result<std::optional<ServedConfig>> KernelHandle::NearestFor(const kernel::OwnSizes& sizes,
+                                                             const Problem& problem,
+                                                             const SolverId& solver) {
+  // Here, because the program is asked by the thread that calls.
+  std::vector<TunedSize> allowed;
+  for (const TunedSize& tuned : *tuned_) {
+    if (CheckAllowed(file_, problem, tuned.config, place_.target).ok()) allowed.push_back(tuned);
+  }
+  if (allowed.empty()) return std::optional(ServedConfig());
+  ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
+  ATTUNE_ASSIGN_OR_RETURN(ChildOptions children, ChildrenAt(place));
+  children.run_deadline_ns = CheckDeadlineNs(allowed, sizes, problem);
+  const auto find = [=](const std::stop_token& stop) {
+    OwnKernelCheck check(children, solver, problem, stop);
+    return ChooseConfig(allowed, sizes,
+                        [&](const Config& config, ServedBy) { return check(config); });
+  };
+  return checks_.Ask(sizes, find, options_.check_wait_ns);
+}
+
+Status KernelHandle::Serve(const kernel::OwnSizes& sizes, const Problem& problem,
+                           KernelWinner& winner) {
   ATTUNE_ASSIGN_OR_RETURN(const Solver* found,
                           FindOwnKernelSolver(file_, place_.backend->solvers(), place_.target));
-  const auto solver = MakeConstrainedSolver(*found, file_);
-  ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place_.target));
+  ATTUNE_RETURN_IF_ERROR(found->IsApplicable(problem, place_.target));
   if (!tuned_.has_value()) {
     ATTUNE_ASSIGN_OR_RETURN(tuned_,
                             TunedSizesOf(*store_, file_, place_.target, place_.environment));
   }
   for (const TunedSize& tuned : *tuned_) {
-    if (tuned.sizes == sizes) return ServedConfig{tuned.config, ServedBy::kExact, sizes, {}};
+    if (tuned.sizes != sizes) continue;
+    winner.served = {tuned.config, ServedBy::kExact, sizes, {}};
+    winner.time_ns = tuned.time_ns;
+    winner.default_time_ns = tuned.default_time_ns;
+    return Status::Ok();
   }
-  ServedConfig served;
-  if (!tuned_->empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
-    OwnKernelCheck check(place, solver->id(), problem);
-    served = ChooseConfig(*tuned_, sizes, [&](const Config& config, ServedBy) -> Status {
-      ATTUNE_RETURN_IF_ERROR(CheckAllowed(file_, problem, config, place_.target));
-      return check(config);
-    });
+  ATTUNE_ASSIGN_OR_RETURN(const auto nearest, NearestFor(sizes, problem, found->id()));
+  winner.is_pending = !nearest.has_value();
+  winner.served = nearest.value_or(ServedConfig());
+  if (winner.served.by == ServedBy::kDefault) {
+    const auto solver = MakeConstrainedSolver(*found, file_);
+    ATTUNE_ASSIGN_OR_RETURN(winner.served.config, solver->DefaultConfig(problem, place_.target));
   }
-  if (served.by == ServedBy::kDefault) {
-    ATTUNE_ASSIGN_OR_RETURN(served.config, solver->DefaultConfig(problem, place_.target));
-  }
-  return served;
+  return Status::Ok();
 }
 
 Result<const KernelWinner*> KernelHandle::Choose(const kernel::OwnSizes& given) {
@@ -172,17 +194,16 @@ Result<const KernelWinner*> KernelHandle::Choose(const kernel::OwnSizes& given) 
   if (known != winners_.end()) return &known->second;
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file_, sizes));
   KernelWinner winner;
-  ATTUNE_ASSIGN_OR_RETURN(winner.served, Serve(sizes, problem));
+  ATTUNE_RETURN_IF_ERROR(Serve(sizes, problem, winner));
   const ServedConfig& served = winner.served;
   ATTUNE_ASSIGN_OR_RETURN(winner.plan, kernel::MakePlan(file_, problem, served.config));
   if (!file_.is_binary) {
     ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served.config));
     winner.compile_options = fmt::format("{}", fmt::join(file_.all_compile_options(), " "));
   }
-  for (const TunedSize& tuned : *tuned_) {
-    if (tuned.sizes != sizes || served.by != ServedBy::kExact) continue;
-    winner.time_ns = tuned.time_ns;
-    winner.default_time_ns = tuned.default_time_ns;
+  if (winner.is_pending) {
+    pending_ = std::move(winner);
+    return &pending_;
   }
   if (winners_.size() >= kMaxWinners) winners_.clear();
   return &winners_.emplace(sizes, std::move(winner)).first->second;

@@ -14,7 +14,9 @@
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/record/record_store.h"
+#include "attune/runtime/background_choice.h"
 #include "attune/runtime/places.h"
+#include "attune/solver/solver.h"
 #include "attune/space/config_space.h"
 #include "attune/wisdom/config_choice.h"
 #include "attune/wisdom/own_kernel_tuning.h"
@@ -27,6 +29,8 @@ struct KernelHandleOptions {
   std::string database;  // Empty: ATTUNE_DB, else the usual one.
   int64_t per_size_ns = 3'000'000'000;
   uint64_t seed = 1;
+  // For how long Choose waits for configs of near sizes to be checked.
+  int64_t check_wait_ns = 2'000'000'000;
 };
 
 // What is best for a size, and all that a program needs to launch it.
@@ -37,9 +41,11 @@ struct KernelWinner {
   kernel::KernelPlan plan;
   double time_ns = 0;  // 0 unless it was tuned for the very size.
   double default_time_ns = 0;
+  bool is_pending = false;  // Near configs are still being checked.
 };
 
-// Nothing is compiled, checked or timed in this process, but in children of it. Not thread-safe.
+// Nothing is compiled, checked or timed in this process, but in children of it, for which it has a
+// thread from the first check on. Not thread-safe.
 class KernelHandle {
  public:
   // Puts `file` in front of ATTUNE_KERNEL_PATH of the process, and sets how threads wait
@@ -55,7 +61,8 @@ class KernelHandle {
   // kUnavailable if not one config could be timed; else as TuneOwnKernel. `sizes` that are left out
   // have their usual value.
   Status Tune(const kernel::OwnSizes& sizes);
-  // Where the size was not tuned, the config of the nearest one is checked on it first. Valid until
+  // Where the size was not tuned, the configs of the nearest ones are checked on it, in the
+  // background once that takes longer than check_wait_ns: meanwhile the default serves. Valid until
   // the next call.
   Result<const KernelWinner*> Choose(const kernel::OwnSizes& sizes);
 
@@ -72,7 +79,11 @@ class KernelHandle {
   void Forget();
   // Children that wait as the environment of the place says.
   Result<OwnKernelPlace> PlaceOfChildren() const;
-  Result<ServedConfig> Serve(const kernel::OwnSizes& sizes, const Problem& problem);
+  // The config of `winner`, and whether it is pending.
+  Status Serve(const kernel::OwnSizes& sizes, const Problem& problem, KernelWinner& winner);
+  // By the nearest of tuned_, once it is known; the default has no config yet.
+  Result<std::optional<ServedConfig>> NearestFor(const kernel::OwnSizes& sizes,
+                                                 const Problem& problem, const SolverId& solver);
 
   const BackendList backends_;
   const Place place_;
@@ -82,6 +93,8 @@ class KernelHandle {
   std::vector<std::string> child_variables_;
   std::optional<std::vector<TunedSize>> tuned_;  // What the store knew when it was asked.
   std::map<kernel::OwnSizes, KernelWinner> winners_;
+  KernelWinner pending_;  // The last winner that was.
+  BackgroundChoice checks_;
 };
 
 }  // namespace attune

@@ -1,33 +1,25 @@
 #include "attune/wisdom/own_kernel_server.h"
 
 #include <algorithm>
+#include <optional>
+#include <stop_token>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "attune/kernel/data_file.h"
-#include "attune/tuner/own_reference.h"
-#include "attune/verify/bound_operands.h"
-#include "attune/verify/problem_data.h"
-#include "attune/verify/verifier.h"
 #include "attune/wisdom/constrained_solver.h"
-#include "attune/wisdom/own_kernel_tuning.h"
+#include "attune/wisdom/own_kernel_check.h"
 
 namespace attune {
-namespace {
-
-constexpr uint64_t kSeed = 1;
-
-}  // namespace
-
 Result<std::unique_ptr<OwnKernelServer>> OwnKernelServer::Create(kernel::KernelFile file,
-                                                                 const SolverList& solvers,
+                                                                 const OwnKernelPlace& place,
                                                                  Device& device,
                                                                  std::vector<TunedSize> tuned) {
   std::unique_ptr<OwnKernelServer> server(
-      new OwnKernelServer(std::move(file), solvers, device, std::move(tuned)));
-  ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,
-                          FindOwnKernelSolver(server->file_, solvers, device.target()));
+      new OwnKernelServer(std::move(file), place, device, std::move(tuned)));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const Solver* solver,
+      FindOwnKernelSolver(server->file_, place.backend.solvers(), device.target()));
   server->solver_ = MakeConstrainedSolver(*solver, server->file_);
   return server;
 }
@@ -81,12 +73,17 @@ Result<OwnKernelServer::Ready*> OwnKernelServer::ReadyFor(const kernel::OwnSizes
 Result<OwnKernelServer::Ready> OwnKernelServer::Choose(const kernel::OwnSizes& sizes,
                                                        const Problem& problem) {
   ATTUNE_RETURN_IF_ERROR(solver_->IsApplicable(problem, device_.target()));
+  std::optional<OwnKernelCheck> check;
   Ready ready;
   ready.served = ChooseConfig(tuned_, sizes, [&](const Config& config, ServedBy by) -> Status {
     ATTUNE_RETURN_IF_ERROR(CheckAllowed(file_, problem, config, device_.target()));
-    ATTUNE_ASSIGN_OR_RETURN(auto executable, Load(problem, config));
-    if (by != ServedBy::kExact) ATTUNE_RETURN_IF_ERROR(Check(problem, *executable));
-    ready.executable = std::move(executable);
+    if (by != ServedBy::kExact && !check.has_value()) {
+      ATTUNE_ASSIGN_OR_RETURN(ChildOptions children, ChildrenAt(place_));
+      children.run_deadline_ns = CheckDeadlineNs(tuned_, sizes, problem);
+      check.emplace(std::move(children), solver_->id(), problem, std::stop_token());
+    }
+    if (by != ServedBy::kExact) ATTUNE_RETURN_IF_ERROR((*check)(config));
+    ATTUNE_ASSIGN_OR_RETURN(ready.executable, Load(problem, config));
     return Status::Ok();
   });
   if (ready.served.by != ServedBy::kDefault) return ready;
@@ -100,17 +97,6 @@ Result<std::unique_ptr<Executable>> OwnKernelServer::Load(const Problem& problem
   const BuildOutcome built = builder_.Build({solver_.get(), problem, config}, device_.target());
   if (built.failure() != nullptr) return Unavailable(built.failure()->message);
   return solver_->Load(*built.artifact(), problem, config, device_);
-}
-
-Status OwnKernelServer::Check(const Problem& problem, Executable& executable) {
-  LocalReferenceMaker maker(solvers_, device_, builder_);
-  ATTUNE_ASSIGN_OR_RETURN(
-      const ProblemData data,
-      ProblemData::Create(problem, kSeed, {nullptr, &maker, kernel::ReadOwnData}));
-  ATTUNE_ASSIGN_OR_RETURN(BoundOperands operands, BoundOperands::Create(device_, problem, data));
-  const Verdict verdict = Verify(executable, device_, operands, data, problem);
-  if (!verdict.failure.has_value()) return Status::Ok();
-  return Unavailable(verdict.failure->message);
 }
 
 }  // namespace attune

@@ -17,27 +17,31 @@
 #include "attune/solver/solver.h"
 #include "attune/space/config.h"
 #include "attune/wisdom/config_choice.h"
+#include "attune/wisdom/own_kernel_tuning.h"
 #include "attune/wisdom/tuned_size.h"
 
 namespace attune {
 
-// Checks and launches in this process: a config that crashes where it was not tuned takes the
-// process with it (KernelHandle checks in others). Not thread-safe: one for each thread that
-// launches. Borrows what it is created with, which must outlive it.
+// Configs of near sizes are checked in children. In this process it compiles, loads and launches
+// only what serves: what was right in a child for that very size, and where nothing was, the
+// author's default, unchecked. Not thread-safe: one for each thread that launches. Borrows what it
+// is created with, which must outlive it.
 class OwnKernelServer {
  public:
   // Sizes whose executables are kept; the one that was used longest ago goes first.
   static constexpr size_t kMaxSizes = 64;
 
-  // `solvers` are those of the device's backend, which has the kernel `name` and its reference from
+  // `place` is that of `device`, whose backend has the kernel of `file` and its reference from
   // ATTUNE_KERNEL_PATH. kNotFound if it has not.
   static Result<std::unique_ptr<OwnKernelServer>> Create(kernel::KernelFile file,
-                                                         const SolverList& solvers, Device& device,
+                                                         const OwnKernelPlace& place,
+                                                         Device& device,
                                                          std::vector<TunedSize> tuned);
 
   // What serves `sizes`: chosen, built, and unless it was tuned for them checked once, which takes
-  // as long as compiling and the reference do; from then on it is looked up. Valid until the next
-  // call. kInvalidArgument for sizes that the kernel has not.
+  // as long as compiling and the reference do, and for one that hangs CheckDeadlineNs; from then on
+  // it is looked up. Without a program for children nothing that was tuned for other sizes serves.
+  // Valid until the next call. kInvalidArgument for sizes that the kernel has not.
   Result<const ServedConfig*> Select(const kernel::OwnSizes& sizes);
 
   // Launches what Select says on `operands`, by name, each at a multiple of 256 bytes and as large
@@ -54,10 +58,10 @@ class OwnKernelServer {
     uint64_t last_used = 0;
   };
 
-  OwnKernelServer(kernel::KernelFile file, const SolverList& solvers, Device& device,
+  OwnKernelServer(kernel::KernelFile file, const OwnKernelPlace& place, Device& device,
                   std::vector<TunedSize> tuned)
       : file_(std::move(file)),
-        solvers_(solvers),
+        place_(place),
         device_(device),
         tuned_(std::move(tuned)),
         builder_(cache_) {}
@@ -66,11 +70,8 @@ class OwnKernelServer {
   Result<Ready> Choose(const kernel::OwnSizes& sizes, const Problem& problem);
   // `config` made ready for `problem`.
   Result<std::unique_ptr<Executable>> Load(const Problem& problem, const Config& config);
-  // Ok, or why `executable` is not right for `problem`.
-  Status Check(const Problem& problem, Executable& executable);
-
   const kernel::KernelFile file_;
-  const SolverList& solvers_;
+  const OwnKernelPlace& place_;
   Device& device_;
   const std::vector<TunedSize> tuned_;
   std::unique_ptr<const Solver> solver_;

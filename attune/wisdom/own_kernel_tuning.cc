@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "attune/measure/clock.h"
-#include "attune/tuner/child_evaluator.h"
 #include "attune/wisdom/constrained_solver.h"
 
 namespace attune {
@@ -21,7 +20,7 @@ Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const 
                   Text(id), Text(target)));
 }
 
-Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place) {
+Result<ChildOptions> ChildrenAt(const OwnKernelPlace& place) {
   ChildOptions children;
   children.program = place.evaluator;
   if (children.program.empty()) {
@@ -30,13 +29,14 @@ Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place) 
   children.device = place.device_spec;
   children.variables = place.variables;
   ShareIfCostly(place.backend, children);
-  return MakeChildEvaluator(children);
+  return children;
 }
 
 Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
                                  const kernel::OwnSizes& sizes, const TuneOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file, sizes));
-  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, MakeEvaluatorAt(place));
+  ATTUNE_ASSIGN_OR_RETURN(const ChildOptions children, ChildrenAt(place));
+  const std::unique_ptr<Evaluator> evaluator = MakeChildEvaluator(children);
   SolverList constrained;
   if (!file.predicates.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,

@@ -11,7 +11,7 @@
 #include "attune/kernel/own_kernel.h"
 #include "attune/solver/backend.h"
 #include "attune/solver/solver.h"
-#include "attune/tuner/evaluator.h"
+#include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -31,9 +31,9 @@ struct OwnKernelPlace {
 Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const SolverList& solvers,
                                           const Target& target);
 
-// Children of `place` that qualify and time. They find the kernel by ATTUNE_KERNEL_PATH. kNotFound
-// if there is no program for them.
-Result<std::unique_ptr<Evaluator>> MakeEvaluatorAt(const OwnKernelPlace& place);
+// Of an evaluator there. Its children find the kernel by ATTUNE_KERNEL_PATH. kNotFound if there is
+// no program for them.
+Result<ChildOptions> ChildrenAt(const OwnKernelPlace& place);
 
 // Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the
 // program of: a crash, a hang or a wrong result costs its candidate. If a choice stands already,

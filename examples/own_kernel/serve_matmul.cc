@@ -60,17 +60,16 @@ Status Run(const char* path, const char* database, const char* device_spec) {
 
   attune::TuneOptions options;
   options.per_problem_ns = 3'000'000'000;
+  const attune::OwnKernelPlace own_place = {*place.backend, device_spec, place.target,
+                                            place.environment, *store};
   ATTUNE_RETURN_IF_ERROR(
-      TuneOwnKernel({*place.backend, device_spec, place.target, place.environment, *store}, kernel,
-                    {{"m", 96}, {"n", 96}, {"k", 64}}, options)
-          .status());
+      TuneOwnKernel(own_place, kernel, {{"m", 96}, {"n", 96}, {"k", 64}}, options).status());
 
   ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(device_spec));
   ATTUNE_ASSIGN_OR_RETURN(auto tuned,
                           TunedSizesOf(*store, kernel, place.target, place.environment));
-  ATTUNE_ASSIGN_OR_RETURN(
-      const auto server,
-      attune::OwnKernelServer::Create(kernel, place.backend->solvers(), *device, std::move(tuned)));
+  ATTUNE_ASSIGN_OR_RETURN(const auto server, attune::OwnKernelServer::Create(
+                                                 kernel, own_place, *device, std::move(tuned)));
   ATTUNE_RETURN_IF_ERROR(Multiply(*server, *device, {{"m", 96}, {"n", 96}, {"k", 64}}));
   ATTUNE_RETURN_IF_ERROR(Multiply(*server, *device, {{"m", 100}, {"n", 80}, {"k", 64}}));
   return Multiply(*server, *device, {{"m", 96}, {"n", 96}, {"k", 64}});

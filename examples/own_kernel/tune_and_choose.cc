@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
     attune_kernel_options options = ATTUNE_KERNEL_OPTIONS_INIT;
     options.database = argv[2];
     if (argc == 4) options.device = argv[3];
+    options.check_wait_ns = 60'000'000'000;  // It asks once for each size, and has time.
     attune::Kernel kernel(WriteKernel(argv[1]), options);
     // What only the program knows is a function; what a text can say stands in the description.
     const std::set<std::pair<std::int64_t, std::int64_t>> unwanted = {{64, 1}, {64, 4}};

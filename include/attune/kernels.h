@@ -25,10 +25,13 @@ typedef struct attune_kernel_options {
   const char* database; /* null: ATTUNE_DB, else the usual one. */
   int64_t per_size_ns;  /* Time of one tuning; 0: 3 s. */
   uint64_t seed;        /* Of data, order and search; 0: 1. */
+  /* For how long attune_kernel_choose waits for configs of near sizes to be checked, before the
+   * default serves meanwhile; 0: 2 s, below 0: not at all. */
+  int64_t check_wait_ns;
 } attune_kernel_options;
 
 #define ATTUNE_KERNEL_OPTIONS_INIT \
-  { sizeof(attune_kernel_options), NULL, NULL, 0, 0 }
+  { sizeof(attune_kernel_options), NULL, NULL, 0, 0, 0 }
 
 /* m=4096. */
 typedef struct attune_kernel_size {
@@ -39,7 +42,9 @@ typedef struct attune_kernel_size {
 typedef enum attune_kernel_source_of_choice {
   ATTUNE_KERNEL_EXACT = 0,   /* That size was tuned. */
   ATTUNE_KERNEL_NEAREST = 1, /* A near one was; its config launched and was right here, too. */
-  ATTUNE_KERNEL_DEFAULT = 2 /* No near one has a config that is: the author's default, unchecked. */
+  /* No near one has a config that is, or they are still being checked (pending): the author's
+   * default, unchecked. */
+  ATTUNE_KERNEL_DEFAULT = 2
 } attune_kernel_source_of_choice;
 
 typedef struct attune_kernel_parameter {
@@ -105,6 +110,7 @@ typedef struct attune_kernel_choice {
   uint64_t workspace_bytes;
   double time_ns;         /* Of one round of launches, measured for this size; 0 unless exact. */
   double default_time_ns; /* Of the author's default, measured beside it. */
+  int64_t pending;        /* 1: configs of near sizes are being checked; ask again. */
 } attune_kernel_choice;
 
 /* Opens the kernel of `file` on a device. Puts the file in front of ATTUNE_KERNEL_PATH of this
@@ -145,8 +151,11 @@ ATTUNE_API attune_code attune_kernel_tune(attune_kernel* kernel, const attune_ke
 
 /* What is best for these sizes. The first time that a size comes which was not tuned, the config of
  * the nearest one is compiled and checked on it, in a process of its own: one that crashes or hangs
- * (which takes 20 s) is passed over, up to four. Then it is looked up. `choice` is valid until the
- * next call with this kernel.
+ * is passed over, up to four. A config hangs after a hundred times what it is expected to take by
+ * what was measured of near sizes, after 5 to 20 s. This waits for check_wait_ns; after that the
+ * checks go on in the background, on a thread of attune's, and the choice is the default and says
+ * `pending` until they have ended. Then it is looked up. `choice` is valid until the next call with
+ * this kernel. attune_kernel_tune and attune_kernel_close end checks.
  *
  * ATTUNE_INVALID_ARGUMENT for a size that the kernel has not, ATTUNE_NOT_FOUND without
  * attune-evaluator where there is something to check. */

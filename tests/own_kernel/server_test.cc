@@ -1,13 +1,17 @@
 // OwnKernelServer with a real kernel, some of whose configs are wrong.
 #include "attune/wisdom/own_kernel_server.h"
 
+#include <stdlib.h>
+
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/record/memory_store.h"
 #include "attune/space/predicate.h"
 #include "backends/opencl/opencl_backend.h"
 
@@ -32,10 +36,13 @@ class OwnKernelServerTest : public testing::Test {
     auto device = backend_->Open("opencl:0");
     if (!device.ok()) GTEST_SKIP() << device.error().message();
     device_ = *std::move(device);
+    ::setenv("ATTUNE_KERNEL_PATH", kKernel, 1);
+    place_.emplace(OwnKernelPlace{
+        *backend_, "opencl:0", device_->target(), {}, store_, ATTUNE_BIN_DIR "/attune-evaluator"});
   }
 
   std::unique_ptr<OwnKernelServer> Serve(std::vector<TunedSize> tuned) {
-    auto server = OwnKernelServer::Create(file_, backend_->solvers(), *device_, std::move(tuned));
+    auto server = OwnKernelServer::Create(file_, *place_, *device_, std::move(tuned));
     EXPECT_TRUE(server.ok()) << server.error().message();
     return *std::move(server);
   }
@@ -43,6 +50,8 @@ class OwnKernelServerTest : public testing::Test {
   const std::unique_ptr<const Backend> backend_ = opencl::OpenClBackend({kKernel});
   kernel::KernelFile file_ = *kernel::LoadOwnKernel(kKernel, "opencl");
   std::unique_ptr<Device> device_;
+  MemoryStore store_;
+  std::optional<OwnKernelPlace> place_;
 };
 
 TEST_F(OwnKernelServerTest, EachSizeIsChosenAnew) {
@@ -68,6 +77,24 @@ TEST_F(OwnKernelServerTest, WhatIsNotRightHereIsPassedOverWithTheReason) {
   EXPECT_EQ(served.tuned_for, Elements(400));
   EXPECT_THAT(served.passed_over,
               ElementsAre(HasSubstr("elements of y are wrong"), HasSubstr("FAULT=1")));
+}
+
+TEST_F(OwnKernelServerTest, OneThatCrashesHereIsPassedOverByThisProcessToo) {
+  const auto server = Serve({Tuned(110, 16, 4), Tuned(400, 64, 0)});
+
+  const ServedConfig served = **server->Select(Elements(100));
+
+  EXPECT_EQ(served.tuned_for, Elements(400));
+  EXPECT_THAT(served.passed_over, ElementsAre(HasSubstr("FAULT=4,WG=16: Killed by signal")));
+}
+
+TEST_F(OwnKernelServerTest, WithoutAProgramForChildrenNothingOfOtherSizesServes) {
+  place_.emplace(OwnKernelPlace{
+      *backend_, "opencl:0", device_->target(), {}, store_, ATTUNE_BIN_DIR "/no-evaluator"});
+  const auto server = Serve({Tuned(400, 64, 0)});
+
+  EXPECT_EQ((*server->Select(Elements(100)))->by, ServedBy::kDefault);
+  EXPECT_EQ((*server->Select(Elements(400)))->by, ServedBy::kExact);
 }
 
 TEST_F(OwnKernelServerTest, WhatAPredicateOfTheProgramRefusesServesNowhere) {

@@ -1,7 +1,9 @@
 // A program's own kernel by libattune.so: what is refused, and how; and on the first OpenCL device
 // what it agrees upon with the verbs, and what a config costs that crashes where it was not tuned.
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -19,6 +21,8 @@ namespace attune {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr int64_t kLongNs = std::numeric_limits<int64_t>::max();
 
 KernelDescription Scale() {
   KernelDescription description("scale", "__kernel void scale() {} // \"quoted\" \\ \t\n");
@@ -240,11 +244,43 @@ TEST_F(KernelsOnOpenClTest, WhatIsTunedIsRecordedWithThePoliciesOfTheVerbs) {
 }
 
 TEST_F(KernelsOnOpenClTest, AConfigThatCrashesWhereItWasNotTunedIsPassedOver) {
+  options_.check_wait_ns = kLongNs;
   ASSERT_NO_FATAL_FAILURE(TuneAsOnAnIdleMachine());
   Kernel kernel(path_, options_);
 
   EXPECT_EQ(kernel.Choose({{"n", 2048}}).served_by, ATTUNE_KERNEL_NEAREST);
   EXPECT_EQ(kernel.Choose({{"n", 100}}).served_by, ATTUNE_KERNEL_DEFAULT);
+}
+
+TEST_F(KernelsOnOpenClTest, WhileOneThatHangsIsCheckedTheDefaultServes) {
+  path_ = HarmfulWhereItIsSmall("for (volatile int k = 1; k != 0; k = 1) y[0] = k").Write(folder());
+  ASSERT_NO_FATAL_FAILURE(TuneAsOnAnIdleMachine());
+  {
+    options_.check_wait_ns = -1;
+    Kernel hurried(path_, options_);
+
+    const KernelChoice& meanwhile = hurried.Choose({{"n", 100}});
+
+    EXPECT_EQ(meanwhile.served_by, ATTUNE_KERNEL_DEFAULT);
+    EXPECT_EQ(meanwhile.pending, 1);
+    EXPECT_STREQ(meanwhile.config, "BLOCK=1");
+  }
+  options_.check_wait_ns = kLongNs;
+  Kernel patient(path_, options_);
+
+  const KernelChoice& found_out = patient.Choose({{"n", 100}});
+
+  EXPECT_EQ(found_out.served_by, ATTUNE_KERNEL_DEFAULT);
+  EXPECT_EQ(found_out.pending, 0);
+}
+
+TEST_F(KernelsOnOpenClTest, AProgramOfTheFirstInterfaceHasNoFieldForWaiting) {
+  options_.struct_size = offsetof(attune_kernel_options, check_wait_ns);
+  options_.check_wait_ns = -1;
+
+  Kernel kernel(path_, options_);
+
+  EXPECT_EQ(kernel.Choose({{"n", 100}}).pending, 0);
 }
 
 TEST_F(KernelsOnOpenClTest, WhatAFunctionOfTheProgramRefusesIsNeitherTriedNorServed) {

@@ -1,0 +1,78 @@
+#include "attune/runtime/background_choice.h"
+
+#include <signal.h>
+
+#include <chrono>
+#include <system_error>
+
+namespace attune {
+
+BackgroundChoice::~BackgroundChoice() { Stop(); }
+
+std::optional<ServedConfig> BackgroundChoice::Ask(const kernel::OwnSizes& sizes, Find find,
+                                                  int64_t wait_ns) {
+  std::unique_lock lock(mutex_);
+  if (begun_.contains(sizes)) return Take(sizes);
+  if (begun_.size() >= kMostSizes && !found_.empty()) {
+    // Nobody has asked again.
+    begun_.erase(found_.begin()->first);
+    found_.erase(found_.begin());
+  }
+  if (begun_.size() >= kMostSizes || !StartThread()) return std::nullopt;
+  begun_.insert(sizes);
+  waiting_.emplace_back(sizes, std::move(find));
+  changed_.notify_all();
+  changed_.wait_for(lock, std::chrono::nanoseconds(wait_ns),
+                    [&] { return found_.contains(sizes); });
+  return Take(sizes);
+}
+
+std::optional<ServedConfig> BackgroundChoice::Take(const kernel::OwnSizes& sizes) {
+  auto found = found_.extract(sizes);
+  if (found.empty()) return std::nullopt;
+  begun_.erase(sizes);
+  return std::move(found.mapped());
+}
+
+bool BackgroundChoice::StartThread() {
+  if (thread_.joinable()) return true;
+  // Signals of the program are for its own threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+  } catch (const std::system_error&) {
+    // A limit on processes or memory: the default serves.
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread_.joinable();
+}
+
+void BackgroundChoice::Work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); }) && !stop.stop_requested()) {
+    const auto [sizes, find] = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    ServedConfig served = find(stop);
+    lock.lock();
+    found_.insert_or_assign(sizes, std::move(served));
+    changed_.notify_all();
+  }
+}
+
+void BackgroundChoice::Stop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+    thread_ = {};
+  }
+  const std::lock_guard lock(mutex_);
+  begun_.clear();
+  waiting_.clear();
+  found_.clear();
+}
+
+}  // namespace attune
