@@ -50,6 +50,27 @@ Result<std::string> DatabaseOf(const std::string& named) {
   return DefaultDatabasePath();
 }
 
+// Whether kernels are something for `device`, be it there or not.
+Status CheckRunsKernels(const BackendList& backends, const std::string& device) {
+  const std::string backend = device.substr(0, device.find(':'));
+  std::vector<std::string> usable;
+  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
+    if (backend == Name(language)) return Status::Ok();
+    for (const auto& other : backends) {
+      if (other->name() != Name(language)) continue;
+      for (const DeviceReport& report : other->Devices()) {
+        if (report.reason.empty()) usable.push_back(report.spec);
+      }
+    }
+  }
+  return Unsupported(
+      fmt::format("The device '{}' runs no kernels of a program's own: OpenCL and CUDA devices do "
+                  "(opencl:0, cuda:0). Here {}.",
+                  device,
+                  usable.empty() ? "there is none of them"
+                                 : fmt::format("there is {}", fmt::join(usable, ", "))));
+}
+
 // That of the installation that this code is of: the program around it is somebody else's.
 Result<fs::path> FindEvaluatorBesideTheTuner() {
   if (VariableOr("ATTUNE_EVALUATOR", "").empty()) {
@@ -74,6 +95,7 @@ Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
   const std::string device =
       options.device.empty() ? fmt::format("{}:0", Name(loaded.language)) : options.device;
   BackendList backends = LazyBackends();
+  ATTUNE_RETURN_IF_ERROR(CheckRunsKernels(backends, device));
   ATTUNE_ASSIGN_OR_RETURN(Place place, FindPlace(backends, device));
   if (place.target.backend != Name(loaded.language)) {
     ATTUNE_ASSIGN_OR_RETURN(loaded, kernel::LoadOwnKernel(path, place.target.backend));

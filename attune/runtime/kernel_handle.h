@@ -50,7 +50,8 @@ class KernelHandle {
  public:
   // Puts `file` in front of ATTUNE_KERNEL_PATH of the process, and sets how threads wait
   // (SetThreadWaitPolicyInProgram): records are made and looked up as those of the verbs are.
-  // Errors as of LoadOwnKernel and FindPlace, and of the store.
+  // kUnsupported for a device that runs no kernels, with those that do; else errors as of
+  // LoadOwnKernel and FindPlace, and of the store.
   static Result<std::unique_ptr<KernelHandle>> Open(const std::filesystem::path& file,
                                                     const KernelHandleOptions& options);
 

@@ -119,7 +119,8 @@ typedef struct attune_kernel_choice {
  * environment. Null `options` are the defaults.
  *
  * ATTUNE_INVALID_ARGUMENT with file and line for a file that is no kernel of one's own,
- * ATTUNE_NOT_FOUND for a device that is not there. */
+ * ATTUNE_UNSUPPORTED for a device that runs no kernels ("cpu"), with those that do,
+ * ATTUNE_NOT_FOUND for one that is not there. */
 ATTUNE_API attune_code attune_kernel_open(const char* file, const attune_kernel_options* options,
                                           attune_kernel** kernel);
 /* Choices of it are gone with it. Null is none. */

@@ -143,6 +143,17 @@ TEST_F(KernelsInterfaceTest, ADeviceThatIsNotThereIsNamed) {
   EXPECT_THAT(attune_last_message(), HasSubstr("opencl:99"));
 }
 
+TEST_F(KernelsInterfaceTest, ADeviceThatRunsNoKernelsIsRefusedWhenItIsOpened) {
+  attune_kernel_options options = ATTUNE_KERNEL_OPTIONS_INIT;
+  const std::string path = Scale().Write(folder());
+
+  for (const char* device : {"cpu", "fake", "cpu:0"}) {
+    options.device = device;
+    EXPECT_EQ(Open(path.c_str(), &options), ATTUNE_UNSUPPORTED) << device;
+    EXPECT_THAT(attune_last_message(), HasSubstr("OpenCL and CUDA devices do (opencl:0, cuda:0)"));
+  }
+}
+
 // Right wherever it is tuned; with BLOCK=64, the better config, it does `harm` for few elements.
 KernelDescription HarmfulWhereItIsSmall(const std::string& harm) {
   KernelDescription description("harmful", "#define HARM " + harm + R"(
