@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kStarts = 4;
 // Tries to find an unasked config near the best one.
 constexpr int kNearTries = 16;
+// Neighbours by any step that are tried in a dead end.
+constexpr size_t kMostByAnyStep = 512;
 
 }  // namespace
 
@@ -58,7 +60,7 @@ void LocalSearcher::Advance() {
   candidate_.reset();
   if (queue_.empty() && standing_.has_value() && stage_ == Stage::kAdjacent) {
     stage_ = Stage::kAny;
-    QueueUnasked(space_.Neighbours(standing_->index, false));
+    QueueUnasked(space_.SampleNeighbours(standing_->index, kMostByAnyStep, random_));
   }
   if (queue_.empty()) QueueRestart();
 }
@@ -87,8 +89,9 @@ std::optional<uint64_t> LocalSearcher::NearTheBest() {
     uint64_t index = best_->index;
     const uint64_t steps = 2 + random_.Below(2);
     for (uint64_t step = 0; step < steps; ++step) {
-      const std::vector<uint64_t> neighbours = space_.Neighbours(index, false);
-      if (!neighbours.empty()) index = neighbours[random_.Below(neighbours.size())];
+      const std::optional<uint64_t> neighbour = space_.SampleNeighbour(index, random_);
+      if (!neighbour.has_value() && index == best_->index) return std::nullopt;
+      index = neighbour.value_or(index);
     }
     const bool queued = std::find(queue_.begin(), queue_.end(), index) != queue_.end();
     if (!queued && !asked_.contains(index)) return index;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <span>
 #include <utility>
 
 namespace attune {
@@ -235,11 +234,7 @@ const SurrogateSearcher::Candidates& SurrogateSearcher::NeighboursOf(uint64_t in
   const auto found = neighbours_.find(index);
   if (found != neighbours_.end()) return found->second;
   if (neighbours_.size() >= kMostNeighbourLists) neighbours_.clear();
-  std::vector<uint64_t> indices = space().Neighbours(index, false);
-  if (indices.size() > kMostNeighbours) {
-    random().Shuffle(std::span<uint64_t>(indices));
-    indices.resize(kMostNeighbours);
-  }
+  std::vector<uint64_t> indices = space().SampleNeighbours(index, kMostNeighbours, random());
   Candidates candidates = NoCandidates();
   for (const uint64_t neighbour : indices) {
     candidates.digits.push_back(digits().At(neighbour));

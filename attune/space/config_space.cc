@@ -4,6 +4,7 @@
 #include <cassert>
 #include <numeric>
 #include <span>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,13 @@
 
 namespace attune {
 namespace {
+
+// So many values are quicker looked through than searched.
+constexpr size_t kFewValues = 256;
+// Moves that are drawn in vain, one after the other, before neighbours are taken to be rare.
+constexpr int kMostDraws = 64;
+// So many moves are looked at one by one, where all are wanted.
+constexpr uint64_t kMostListedMoves = 512;
 
 // Where a parameter with a choice stands: in which group, and at which level there.
 struct Place {
@@ -45,6 +53,8 @@ Constraint ConstraintFrom(Expression expression) {
 struct ConfigSpace::Impl {
   std::vector<Parameter> parameters;
   std::vector<size_t> by_name;  // Parameters in the order of their names.
+  // Of each parameter with many values, their positions by ascending value; none of the others.
+  std::vector<std::vector<uint32_t>> by_value;
   std::vector<ParameterGroup> groups;
   std::vector<Place> places;  // Parameters with a choice, in order.
   uint64_t size = 1;
@@ -67,6 +77,7 @@ struct ConfigSpace::Impl {
     std::iota(by_name.begin(), by_name.end(), size_t{0});
     std::sort(by_name.begin(), by_name.end(),
               [this](size_t a, size_t b) { return parameters[a].name < parameters[b].name; });
+    for (const Parameter& parameter : parameters) by_value.push_back(ByValue(parameter));
     for (size_t group = 0; group < groups.size(); ++group) {
       for (size_t level = 0; level < groups[group].parameters.size(); ++level) {
         places.push_back({groups[group].parameters[level], group, level});
@@ -74,6 +85,32 @@ struct ConfigSpace::Impl {
     }
     std::sort(places.begin(), places.end(),
               [](const Place& a, const Place& b) { return a.parameter < b.parameter; });
+  }
+
+  static std::vector<uint32_t> ByValue(const Parameter& parameter) {
+    const std::vector<ParameterValue>& values = parameter.values;
+    if (values.size() <= kFewValues) return {};
+    std::vector<uint32_t> positions(values.size());
+    std::iota(positions.begin(), positions.end(), uint32_t{0});
+    std::sort(positions.begin(), positions.end(),
+              [&values](uint32_t a, uint32_t b) { return values[a] < values[b]; });
+    return positions;
+  }
+
+  // Nothing if the parameter number `i` cannot have `value`.
+  std::optional<uint32_t> PositionOf(size_t i, const ParameterValue& value) const {
+    const std::vector<ParameterValue>& values = parameters[i].values;
+    const std::vector<uint32_t>& order = by_value[i];
+    if (order.empty()) {
+      const auto found = std::find(values.begin(), values.end(), value);
+      if (found == values.end()) return std::nullopt;
+      return static_cast<uint32_t>(found - values.begin());
+    }
+    const auto found = std::lower_bound(
+        order.begin(), order.end(), value,
+        [&values](uint32_t at, const ParameterValue& than) { return values[at] < than; });
+    if (found == order.end() || values[*found] != value) return std::nullopt;
+    return *found;
   }
 
   uint64_t PlaceOf(uint64_t index) const {
@@ -133,25 +170,77 @@ struct ConfigSpace::Impl {
     return config;
   }
 
-  // The node at the level of `place`, after what `row` chooses before it.
-  NodeId NodeAt(const Place& place, const Row& row) const {
-    const ParameterGroup& group = groups[place.group];
-    NodeId node = group.graph.root();
-    for (size_t level = 0; level < place.level; ++level) {
-      node = group.graph.Follow(node, row[group.parameters[level]])->child;
+  // What one config may be moved to: another value of one parameter, of those that the parameters
+  // before it allow.
+  struct Moves {
+    Row row;
+    std::vector<NodeId> nodes;  // At the level of each of `places`.
+    uint64_t count = 0;
+  };
+
+  Moves MovesFrom(uint64_t index) const {
+    Moves moves{RowOf(index), {}, 0};
+    std::vector<NodeId> nodes = Roots();
+    for (const Place& place : places) {
+      const CountedGraph& graph = groups[place.group].graph;
+      NodeId& node = nodes[place.group];
+      moves.nodes.push_back(node);
+      moves.count += graph.Values(node).size() - 1;
+      node = graph.Follow(node, moves.row[place.parameter])->child;
     }
-    return node;
+    return moves;
   }
 
-  void AppendNeighboursAt(const Place& place, bool adjacent_only, const Row& row,
-                          std::vector<uint64_t>& neighbours) const {
-    const uint32_t chosen = row[place.parameter];
-    Row moved = row;
-    for (const uint32_t value : groups[place.group].graph.Values(NodeAt(place, row))) {
-      const uint32_t distance = value > chosen ? value - chosen : chosen - value;
-      if (distance == 0 || (adjacent_only && distance > 1)) continue;
-      moved[place.parameter] = value;
-      if (const auto index = IndexOfRow(moved)) neighbours.push_back(*index);
+  // Whether the parameters of its group allow `value` at the place number `at`.
+  bool Allows(const Moves& moves, size_t at, uint32_t value) const {
+    const ParameterGroup& group = groups[places[at].group];
+    auto step = group.graph.Follow(moves.nodes[at], value);
+    for (size_t level = places[at].level + 1; step.has_value() && level < group.parameters.size();
+         ++level) {
+      step = group.graph.Follow(step->child, moves.row[group.parameters[level]]);
+    }
+    return step.has_value();
+  }
+
+  // Nothing if it is not valid.
+  std::optional<uint64_t> IndexOfMove(Moves& moves, size_t at, uint32_t value) const {
+    uint32_t& place = moves.row[places[at].parameter];
+    const uint32_t chosen = std::exchange(place, value);
+    const std::optional<uint64_t> index = IndexOfRow(moves.row);
+    place = chosen;
+    return index;
+  }
+
+  // In the order of the parameters, values ascending.
+  std::vector<uint64_t> Neighbours(Moves& moves, bool adjacent_only) const {
+    std::vector<uint64_t> neighbours;
+    for (size_t at = 0; at < places.size(); ++at) {
+      const uint32_t chosen = moves.row[places[at].parameter];
+      std::span<const uint32_t> values = groups[places[at].group].graph.Values(moves.nodes[at]);
+      if (adjacent_only) {
+        const auto low = std::lower_bound(values.begin(), values.end(), chosen - (chosen > 0));
+        values = {low, std::upper_bound(low, values.end(), chosen + 1)};
+      }
+      for (const uint32_t value : values) {
+        // Where there are many, most may be refused, which the group alone says sooner.
+        if (value == chosen || (!adjacent_only && !Allows(moves, at, value))) continue;
+        if (const auto index = IndexOfMove(moves, at, value)) neighbours.push_back(*index);
+      }
+    }
+    return neighbours;
+  }
+
+  // Where the move number `move` leads; nothing if it is not valid. REQUIRES: move < moves.count.
+  std::optional<uint64_t> Follow(Moves& moves, uint64_t move) const {
+    for (size_t at = 0;; ++at) {
+      const auto values = groups[places[at].group].graph.Values(moves.nodes[at]);
+      if (move >= values.size() - 1) {
+        move -= values.size() - 1;
+        continue;
+      }
+      const uint32_t chosen = moves.row[places[at].parameter];
+      const uint32_t value = values[move] < chosen ? values[move] : values[move + 1];
+      return Allows(moves, at, value) ? IndexOfMove(moves, at, value) : std::nullopt;
     }
   }
 };
@@ -289,11 +378,10 @@ std::optional<uint64_t> ConfigSpace::IndexOf(const Config& config) const {
   Row row(impl_->parameters.size());
   auto given = config.begin();
   for (const size_t i : impl_->by_name) {
-    const Parameter& parameter = impl_->parameters[i];
-    if (given->first != parameter.name) return std::nullopt;
-    const auto value = std::find(parameter.values.begin(), parameter.values.end(), given->second);
-    if (value == parameter.values.end()) return std::nullopt;
-    row[i] = static_cast<uint32_t>(value - parameter.values.begin());
+    if (given->first != impl_->parameters[i].name) return std::nullopt;
+    const auto position = impl_->PositionOf(i, given->second);
+    if (!position.has_value()) return std::nullopt;
+    row[i] = *position;
     ++given;
   }
   return impl_->IndexOfRow(row);
@@ -301,10 +389,38 @@ std::optional<uint64_t> ConfigSpace::IndexOf(const Config& config) const {
 
 std::vector<uint64_t> ConfigSpace::Neighbours(uint64_t index, bool adjacent_only) const {
   assert(index < size());
-  const Row row = impl_->RowOf(index);
+  Impl::Moves moves = impl_->MovesFrom(index);
+  return impl_->Neighbours(moves, adjacent_only);
+}
+
+std::optional<uint64_t> ConfigSpace::SampleNeighbour(uint64_t index, Random& random) const {
+  assert(index < size());
+  Impl::Moves moves = impl_->MovesFrom(index);
+  std::optional<uint64_t> neighbour;
+  for (int draw = 0; draw < kMostDraws && moves.count > 0 && !neighbour.has_value(); ++draw) {
+    neighbour = impl_->Follow(moves, random.Below(moves.count));
+  }
+  return neighbour;
+}
+
+std::vector<uint64_t> ConfigSpace::SampleNeighbours(uint64_t index, size_t most,
+                                                    Random& random) const {
+  assert(index < size());
+  Impl::Moves moves = impl_->MovesFrom(index);
   std::vector<uint64_t> neighbours;
-  for (const Place& place : impl_->places) {
-    impl_->AppendNeighboursAt(place, adjacent_only, row, neighbours);
+  if (moves.count <= kMostListedMoves) {
+    neighbours = impl_->Neighbours(moves, false);
+    if (neighbours.size() <= most) return neighbours;
+    random.Shuffle(std::span<uint64_t>(neighbours));
+    neighbours.resize(most);
+    return neighbours;
+  }
+  std::unordered_set<uint64_t> known;
+  for (int draw = 0; draw < kMostDraws && neighbours.size() < most; ++draw) {
+    const auto neighbour = impl_->Follow(moves, random.Below(moves.count));
+    if (!neighbour.has_value() || !known.insert(*neighbour).second) continue;
+    neighbours.push_back(*neighbour);
+    draw = -1;
   }
   return neighbours;
 }

@@ -77,8 +77,15 @@ class ConfigSpace {
   std::optional<uint64_t> IndexOf(const Config& config) const;
   // Indices of valid configs that differ from `index` in exactly one parameter, by one step in its
   // value list
-  // (`adjacent`) or by any amount.
+  // (`adjacent`) or by any amount: which costs as much as the parameters have values.
   std::vector<uint64_t> Neighbours(uint64_t index, bool adjacent_only) const;
+  // One of Neighbours(index, false), each as likely as another; nothing if some tens of changes of
+  // one parameter were drawn and none is valid. Costs the same however many values there are.
+  std::optional<uint64_t> SampleNeighbour(uint64_t index, Random& random) const;
+  // At most `most` of Neighbours(index, false). All of them, if there are no more, where parameters
+  // have a few hundred values together; where they have more, those that were drawn before some
+  // tens of draws in a row found nothing new.
+  std::vector<uint64_t> SampleNeighbours(uint64_t index, size_t most, Random& random) const;
   uint64_t Sample(Random& random) const { return random.Below(size()); }
 
   // `count` configs from index `first` on, as numbers, which is much quicker than At. For each

@@ -1,6 +1,8 @@
 #include "attune/space/config_space.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -158,6 +160,69 @@ TEST(ConfigSpaceTest, NeighboursDifferInExactlyOneParameter) {
     EXPECT_EQ(found_any, any);
     EXPECT_EQ(found_adjacent, adjacent);
   }
+}
+
+// How many numbers were drawn from `used`, which began with `seed`.
+int Draws(uint64_t seed, Random used) {
+  const uint64_t next = used.Next();
+  Random twin(seed);
+  int draws = 0;
+  while (twin.Next() != next) ++draws;
+  return draws;
+}
+
+TEST(ConfigSpaceTest, EveryNeighbourIsSampledAsOften) {
+  const auto space = ConfigSpace::Create({Counted("a", 4), Counted("b", 5), Counted("c", 3)},
+                                         {Rule("(a + b) % 3 != 1")});
+  ASSERT_TRUE(space.ok());
+  const std::vector<uint64_t> neighbours = space->Neighbours(7, false);
+  constexpr int kSamples = 8'000;
+  std::map<uint64_t, int> times;
+  Random random(53);
+
+  for (int i = 0; i < kSamples; ++i) ++times[space->SampleNeighbour(7, random).value()];
+
+  ASSERT_EQ(times.size(), neighbours.size());
+  for (const uint64_t neighbour : neighbours) {
+    EXPECT_NEAR(times[neighbour], kSamples / static_cast<int>(neighbours.size()), 180);
+  }
+  EXPECT_EQ(space->SampleNeighbours(7, 100, random), neighbours);
+  EXPECT_EQ(space->SampleNeighbours(7, 3, random).size(), 3u);
+}
+
+TEST(ConfigSpaceTest, NeighboursOfManyValuesAreSampledWithoutLookingAtAll) {
+  const auto free = ConfigSpace::Create({Counted("a", 4096), Counted("b", 4096)}, {});
+  const auto tied = ConfigSpace::Create({Counted("a", 4096), Counted("b", 4096)}, {Rule("a == b")});
+  ASSERT_TRUE(free.ok() && tied.ok());
+  Random of_free(59), of_tied(61), of_tied_one(67);
+
+  const std::vector<uint64_t> many = free->SampleNeighbours(99, 500, of_free);
+  const std::vector<uint64_t> none = tied->SampleNeighbours(99, 500, of_tied);
+  const std::optional<uint64_t> nothing = tied->SampleNeighbour(99, of_tied_one);
+
+  EXPECT_EQ(std::set<uint64_t>(many.begin(), many.end()).size(), 500u);
+  EXPECT_LT(Draws(59, of_free), 600);
+  EXPECT_TRUE(none.empty());
+  EXPECT_LE(Draws(61, of_tied), 64);
+  EXPECT_EQ(nothing, std::nullopt);
+  EXPECT_LE(Draws(67, of_tied_one), 64);
+  EXPECT_TRUE(tied->Neighbours(99, true).empty());
+  EXPECT_EQ(free->Neighbours(99, true).size(), 3u);
+}
+
+TEST(ConfigSpaceTest, ValuesInAnyOrderAreFoundAmongMany) {
+  Parameter mixed{"a", {}};
+  for (int64_t i = 0; i < 300; ++i) mixed.values.emplace_back(i * 7 % 300);
+  mixed.values.emplace_back(0.5);
+  mixed.values.emplace_back(std::string("any"));
+  const auto space = ConfigSpace::Create({mixed}, {});
+  ASSERT_TRUE(space.ok());
+
+  for (uint64_t index = 0; index < space->size(); ++index) {
+    EXPECT_EQ(space->IndexOf(space->At(index)), index);
+  }
+  EXPECT_EQ(space->IndexOf({{"a", int64_t{300}}}), std::nullopt);
+  EXPECT_EQ(space->IndexOf({{"a", 1.0}}), std::nullopt);
 }
 
 TEST(ConfigSpaceTest, ConfigsOutsideTheSpaceHaveNoIndex) {
