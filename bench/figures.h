@@ -16,6 +16,8 @@ namespace attune {
 using WallClock = std::chrono::steady_clock;
 
 double SecondsSince(WallClock::time_point start);
+// Of this process, which a busy machine disturbs less.
+double ProcessorMs();
 // REQUIRES: there is one at least.
 double MedianOf(std::vector<double> values);
 

@@ -5,8 +5,6 @@
 //
 // DIR has spaces/definitions with the spaces that others have measured, ATTUNE_DATA_DIR unless it
 // is given. Without it only the spaces of PRL are built, which are computed here.
-#include <ctime>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -41,12 +39,6 @@ struct Definition {
   std::vector<std::string> constraints;  // Python.
   uint64_t valid = 0;                    // As published.
 };
-
-double ProcessorMs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
 
 Result<ConfigSpace> Build(const Definition& definition) {
   std::vector<Constraint> constraints;

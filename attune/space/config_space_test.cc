@@ -437,5 +437,26 @@ TEST(ConfigSpaceTest, ProductsOfManyValuedParametersAreBoundedFromTheirFirstFact
   EXPECT_EQ(divisors->size(), 115'674u);
 }
 
+TEST(ConfigSpaceTest, AProductThatIsAnotherParameterLeavesItsDivisorsAlone) {
+  uint64_t expected = 0;
+  for (uint64_t divisor = 1; divisor <= 1500; ++divisor) expected += 1500 / divisor;
+
+  const auto space = Factors(3, 1500, "P0 == P1 * P2");
+
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_EQ(space->size(), expected);
+}
+
+TEST(ConfigSpaceTest, WhatCannotBeCountedSaysAtOnceWhichConstraintAndHowMuch) {
+  const auto space = Factors(4, 4096, "(P0 * P1 + P2 * P3) * 4 <= 49152");
+
+  EXPECT_EQ(space.status().message(),
+            "The 4 parameters that constraints tie to 'P0' cannot be counted: some 38740883 steps "
+            "are needed at 'P2', and 33554432 is the limit. 11145 different choices before it, "
+            "times its 4096 values, matter to '(P0 * P1 + P2 * P3) * 4 <= 49152'; give these "
+            "parameters fewer values, or split the constraint that reads all of them into several "
+            "that read a few each.");
+}
+
 }  // namespace
 }  // namespace attune

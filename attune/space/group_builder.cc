@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "attune/space/column_machine.h"
 #include "attune/space/group_plan.h"
@@ -92,8 +96,15 @@ class GroupBuilder {
     const size_t count = ValuesAt(level).size();
     checks_ += count;
     std::vector<uint64_t> mask = masks_[level].Blank();
-    if (planned.truth.has_value()) machine_.Run(planned.last_columns, planned.last_level());
-    if (!planned.truth.has_value()) ChooseCurrent(planned);
+    if (planned.truth.has_value()) {
+      machine_.Run(planned.last_columns, planned.last_level());
+      if (!machine_.HasFailed(*planned.truth)) {
+        machine_.MarkTrue(*planned.truth, mask);
+        return masks_[level].Intern(mask);
+      }
+    } else {
+      ChooseCurrent(planned);
+    }
     for (size_t value = 0; value < count; ++value) {
       const auto [holds, failed] =
           planned.truth.has_value() ? Computed(*planned.truth, value) : Evaluated(planned, value);
@@ -186,6 +197,7 @@ class GroupBuilder {
     const LevelPlan nothing;
     const LevelPlan& before = level == 0 ? nothing : plan_.levels[level - 1];
     ForwardLevel& forward = forward_[level];
+    ATTUNE_RETURN_IF_ERROR(CheckSteps(level, before, states));
     for (uint32_t state = 0; state < states.size(); ++state) {
       Restore(before, states.At(state));
       forward.states.push_back({base_[level], forward.children.size(), !plan.ValueMatters()});
@@ -196,13 +208,29 @@ class GroupBuilder {
         forward.children.push_back(StateBehind(plan, next));
       }
       const GroupLimits& limits = problem_.limits;
-      if (next.size() > limits.states || next.size() * plan.StateWords() > limits.words ||
+      if (next.size() > limits.states || WordsOf(level, next) > limits.words ||
           steps_ + forward.children.size() > limits.steps || checks_ > limits.checks) {
-        return TooLarge(level);
+        const double done = (state + 1.0) / static_cast<double>(states.size());
+        return TooLarge(level, ExceededNeed(level, next), states.size(), done);
       }
     }
     steps_ += forward.children.size();
     return next;
+  }
+
+  // Whether there is room for a child of each allowed value of each state, which is known before
+  // any of them is made.
+  Status CheckSteps(size_t level, const LevelPlan& before, const TupleTable& states) {
+    const uint64_t left = problem_.limits.steps - steps_;
+    const bool may_be_many = states.size() * ValuesAt(level).size() > left;
+    if (!may_be_many || !plan_.levels[level].ValueMatters()) return Status::Ok();
+    uint64_t steps = steps_;
+    for (uint32_t state = 0; state < states.size(); ++state) {
+      Restore(before, states.At(state));
+      steps += masks_[level].Count(base_[level]);
+    }
+    if (steps <= problem_.limits.steps) return Status::Ok();
+    return TooLarge(level, {"steps", steps, problem_.limits.steps}, states.size(), 1);
   }
 
   // A child for each allowed value of the state that is restored.
@@ -228,21 +256,56 @@ class GroupBuilder {
     });
   }
 
-  Status TooLarge(size_t level) const {
+  struct Need {
+    std::string_view name;
+    uint64_t so_far = 0;
+    uint64_t limit = 0;
+  };
+
+  // Of states and of the sets of values that they name.
+  uint64_t WordsOf(size_t level, const TupleTable& next) const {
+    uint64_t words = next.size() * plan_.levels[level].StateWords();
+    for (size_t later = level + 1; later < masks_.size(); ++later) words += masks_[later].words();
+    return words;
+  }
+
+  // REQUIRES: a limit is exceeded.
+  Need ExceededNeed(size_t level, const TupleTable& next) const {
     const GroupLimits& limits = problem_.limits;
-    const bool one_reads_all = std::any_of(
-        problem_.constraints.begin(), problem_.constraints.end(),
-        [this](const auto* bound) { return bound->parameters.size() == problem_.order.size(); });
+    const Need needs[] = {{"states", next.size(), limits.states},
+                          {"words of states", WordsOf(level, next), limits.words},
+                          {"steps", steps_ + forward_[level].children.size(), limits.steps},
+                          {"checks", checks_, limits.checks}};
+    return *std::find_if(std::begin(needs), std::end(needs),
+                         [](const Need& need) { return need.so_far > need.limit; });
+  }
+
+  // `need` exceeds its limit at `level`, when this part of the `states` before it was `done`.
+  Status TooLarge(size_t level, const Need& need, size_t states, double done) const {
+    std::set<std::string> texts;
+    size_t most_read = 0;
+    for (const PlannedConstraint& planned : plan_.constraints) {
+      const auto at = static_cast<int>(level);
+      if (planned.levels.size() < 2 || planned.levels.front() > at || planned.last_level() < at) {
+        continue;
+      }
+      texts.insert(fmt::format("'{}'", planned.bound->constraint->text));
+      most_read = std::max(most_read, planned.bound->parameters.size());
+    }
     const std::string_view remedy =
-        one_reads_all ? "give them fewer values, or split the constraint that reads all of them "
-                        "into several that read a few each"
-                      : "put parameters that one constraint reads next to each other";
+        most_read == problem_.order.size()
+            ? "give these parameters fewer values, or split the constraint that reads all of them "
+              "into several that read a few each"
+            : "put parameters that one constraint reads next to each other, or give them fewer "
+              "values";
+    const auto expected = static_cast<uint64_t>(static_cast<double>(need.so_far) / done);
     return ResourceExhausted(fmt::format(
-        "The {} parameters that constraints tie to '{}' need more than {} states ({} words), "
-        "{} steps or {} checks at '{}'; {}.",
-        problem_.order.size(), (*problem_.parameters)[problem_.order.front()].name, limits.states,
-        limits.words, limits.steps, limits.checks,
-        (*problem_.parameters)[problem_.order[level]].name, remedy));
+        "The {} parameters that constraints tie to '{}' cannot be counted: some {} {} are "
+        "needed at '{}', and {} is the limit. {} different choices before it, times its {} "
+        "values, matter to {}; {}.",
+        problem_.order.size(), (*problem_.parameters)[problem_.order.front()].name, expected,
+        need.name, (*problem_.parameters)[problem_.order[level]].name, need.limit, states,
+        ValuesAt(level).size(), fmt::join(texts, ", "), remedy));
   }
 
   // From the last level to the first, leaving out what leads nowhere.
@@ -252,7 +315,8 @@ class GroupBuilder {
     for (size_t level = forward_.size(); level-- > 0;) {
       nodes = WriteLevel(level, nodes, writer);
       forward_[level] = ForwardLevel();
-      if (writer.steps() > problem_.limits.steps) return TooLarge(level);
+      const Need need = {"steps", writer.steps(), problem_.limits.steps};
+      if (need.so_far > need.limit) return TooLarge(level, need, nodes.size(), 1);
     }
     if (nodes.front() == kNowhere) return Status::Ok();
     built_.graph = std::move(writer).Finish(nodes.front());

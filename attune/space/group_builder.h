@@ -21,9 +21,9 @@ namespace attune {
 // What a group may cost to build: some seconds and half a gigabyte at most.
 struct GroupLimits {
   uint64_t states = uint64_t{1} << 23;  // Of one level.
-  uint64_t words = uint64_t{1} << 24;   // That these take, of 8 bytes.
+  uint64_t words = uint64_t{1} << 24;   // That these take, with their sets of values; of 8 bytes.
   uint64_t steps = uint64_t{1} << 25;   // Values that lead from one state to another.
-  uint64_t checks = uint64_t{1} << 32;
+  uint64_t checks = uint64_t{1} << 31;
 };
 
 // A constraint whose names are found.

@@ -77,7 +77,8 @@ TEST(GroupBuilderTest, EachLimitEndsTheWorkAndNamesWhereItWas) {
     EXPECT_EQ(built.status().code(), StatusCode::kResourceExhausted);
     EXPECT_THAT(built.status().message(),
                 HasSubstr("The 4 parameters that constraints tie to 'p0'"));
-    EXPECT_THAT(built.status().message(), HasSubstr("at 'p"));
+    EXPECT_THAT(built.status().message(), HasSubstr("needed at 'p"));
+    EXPECT_THAT(built.status().message(), HasSubstr("matter to '" + text + "'; give these"));
   }
 }
 

@@ -150,6 +150,8 @@ class Analysis {
     Bound(Op::kLessEqual, a, b);
     Bound(Op::kLessEqual, b, a);
     Divisor(a, b);
+    Factor(a, b);
+    Factor(b, a);
   }
 
   // a < b or a <= b, with the later names as weak as they can be.
@@ -182,6 +184,24 @@ class Analysis {
     ExpressionTree implied = tree_;
     if (!Divide(rest.children[1], implied)) return;
     Add(std::move(implied), Op::kEqual, a, b);
+  }
+
+  // c == x * y of positive integers: x divides c.
+  void Factor(NodeIndex a, NodeIndex b) {
+    const Shape& divided = shapes_[a];
+    if (divided.reads_later() || !divided.is_integer || !divided.is_safe()) return;
+    if (tree_.nodes[b].op != Op::kMultiply || !shapes_[b].reads_later()) return;
+    ExpressionTree implied = tree_;
+    if (!Divide(b, implied)) return;
+    ExpressionNode rest;
+    rest.op = Op::kModulo;
+    rest.children = {a, b};
+    implied.nodes.push_back(std::move(rest));
+    ExpressionNode zero;
+    zero.op = Op::kInteger;
+    implied.nodes.push_back(std::move(zero));
+    const auto last = static_cast<NodeIndex>(implied.nodes.size() - 1);
+    Add(std::move(implied), Op::kEqual, last - 1, last);
   }
 
   // Puts 1 for the factors of `index` that read later names. False if it is no product of positive

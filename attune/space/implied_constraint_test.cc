@@ -23,6 +23,8 @@ TEST(ImpliedConstraintTest, ComparisonsOfWhatRisesOrFallsWithTheOthersImplyBound
   EXPECT_EQ(Implied("8 <= a * b <= 64", {"b"}), 2u);
   EXPECT_EQ(Implied("a * b + c == 100", {"c"}), 2u);
   EXPECT_EQ(Implied("4096 % (a * b * c) == 0", {"b", "c"}), 1u);
+  EXPECT_EQ(Implied("a == b * c", {"c"}), 3u);  // Two bounds, and that b divides a.
+  EXPECT_EQ(Implied("a * b == c * 8", {"b"}), 3u);
 }
 
 TEST(ImpliedConstraintTest, WhereTheTrendIsNotKnownNothingIsImplied) {
@@ -32,6 +34,8 @@ TEST(ImpliedConstraintTest, WhereTheTrendIsNotKnownNothingIsImplied) {
   EXPECT_EQ(Implied("a * b <= 64 or c == 1", {"c"}), 0u);
   EXPECT_EQ(Implied("4096 % (a * b * c) == 0", {"c"}, 0), 0u);
   EXPECT_EQ(Implied("4096 % (a * (b + c)) == 1", {"c"}), 0u);
+  EXPECT_EQ(Implied("a == b * c", {"c"}, 0), 2u);  // The bounds alone.
+  EXPECT_EQ(Implied("a == b + c", {"c"}), 2u);
 }
 
 TEST(ImpliedConstraintTest, WhereAnOperationCouldOverflowNothingIsImplied) {

@@ -33,6 +33,9 @@ class MaskPool {
   }
   MaskId Intern(const std::vector<uint64_t>& mask) { return masks_.Intern(mask.data()); }
 
+  // That all masks take, of 8 bytes.
+  size_t words() const { return masks_.size() * words_; }
+
   // The values in both.
   MaskId And(MaskId a, MaskId b) {
     if (a == b || b == kFull) return a;
@@ -41,6 +44,13 @@ class MaskPool {
     const uint64_t* const right = masks_.At(b);
     for (size_t i = 0; i < words_; ++i) scratch_[i] = left[i] & right[i];
     return masks_.Intern(scratch_.data());
+  }
+
+  size_t Count(MaskId id) const {
+    size_t count = 0;
+    for (size_t i = 0; i < words_; ++i)
+      count += static_cast<size_t>(std::popcount(masks_.At(id)[i]));
+    return count;
   }
 
   // Calls `visit(position)` for each value of the mask, ascending. `visit` may add masks.
