@@ -1,7 +1,7 @@
 // Searchers on recorded spaces: scores of the published methodology beside those of others, what
 // three trials reach on a device never seen that follow from others, and what asking costs.
 //
-//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--told] [--json]
+//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--told] [--chosen] [--json]
 //
 // DIR has `spaces/*.csv.gz` (default: $ATTUNE_DATA_DIR). Without it only the cost of asking is
 // measured.
@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -37,6 +38,7 @@ struct Options {
   int asks = 300;
   bool permuted = false;
   bool told = false;
+  bool chosen = false;
   bool json = false;
 };
 
@@ -84,9 +86,9 @@ ReplayResult Replayed(const RecordedSpace& recorded, const Options& options,
                       const std::vector<TimesElsewhere>& elsewhere = {}) {
   auto result = ReplayRepeatedly(
       recorded,
-      [&](uint64_t seed) {
-        return MakeSearcher(options.searcher, recorded.space,
-                            {.seed = seed, .elsewhere = elsewhere});
+      [&](SearcherOptions of_run) {
+        of_run.elsewhere = elsewhere;
+        return MakeSearcher(options.searcher, recorded.space, of_run);
       },
       options.repeats);
   Require(result.status());
@@ -299,6 +301,122 @@ void AddTold(const std::vector<Loaded>& spaces, const Options& options,
   if (!scores.empty()) figures.push_back({"told_score_mean", MeanValue(scores), ""});
 }
 
+// The same trials with the config at `index` first.
+RecordedSpace BeginningWith(const RecordedSpace& recorded, uint64_t index) {
+  std::vector<Config> configs = {recorded.space.At(index)};
+  std::vector<RecordedTrial> trials = {recorded.trials[index]};
+  for (uint64_t other = 0; other < recorded.trials.size(); ++other) {
+    if (other == index) continue;
+    configs.push_back(recorded.space.At(other));
+    trials.push_back(recorded.trials[other]);
+  }
+  auto space = ConfigSpace::FromConfigs(configs);
+  Require(space.status());
+  return {*space, std::move(trials)};
+}
+
+// What nobody recorded, a default that somebody chose, is taken to be ...
+enum class ChosenBy {
+  kTuningElsewhere,  // ... the best config of another device.
+  kExperience,       // ... one that reaches about nine tenths of the optimum.
+};
+
+std::vector<RecordedSpace> WithChosenDefaults(const Loaded& target,
+                                              const std::vector<Loaded>& spaces, ChosenBy chosen) {
+  std::vector<RecordedSpace> with;
+  if (chosen == ChosenBy::kTuningElsewhere) {
+    for (const RecordedSpace* other : OthersOf(target, spaces)) {
+      TimesElsewhere times = TimesOf(*other, target.recorded.space);
+      std::erase_if(times, [](const TrialElsewhere& trial) { return !trial.time_ns.has_value(); });
+      const auto best = std::ranges::min_element(
+          times, {}, [](const TrialElsewhere& trial) { return *trial.time_ns; });
+      with.push_back(BeginningWith(target.recorded, best->index));
+    }
+    return with;
+  }
+  const double optimum_ms = BasisOf(target.recorded).optimum_ms();
+  std::vector<uint64_t> good;
+  for (uint64_t index = 0; index < target.recorded.trials.size(); ++index) {
+    const double share = ShareOf(target.recorded, optimum_ms, index);
+    if (share > 0.85 && share < 0.95) good.push_back(index);
+  }
+  Random random(1);
+  for (int i = 0; i < 4 && !good.empty(); ++i) {
+    with.push_back(BeginningWith(target.recorded, good[random.Below(good.size())]));
+  }
+  return with;
+}
+
+constexpr size_t kCounts[] = {8, 16, 32, 64, 128};
+
+// The logarithms of the shares of the optimum that a run reaches by each of kCounts evaluations.
+// As the tuner does, it asks for the default alone first, then for what `workers` can do at once.
+std::vector<double> SharesOfRun(const RecordedSpace& recorded, const std::string& searcher,
+                                const SearcherOptions& of_run) {
+  auto made = MakeSearcher(searcher, recorded.space, of_run);
+  Require(made.status());
+  const double optimum_ms = BasisOf(recorded).optimum_ms();
+  std::vector<double> shares;
+  double best_ms = std::numeric_limits<double>::infinity();
+  size_t told = 0;
+  while (shares.size() < std::size(kCounts)) {
+    const size_t room = kCounts[std::size(kCounts) - 1] - told;
+    const auto batch = (*made)->Ask(told == 0 ? 1 : std::min(of_run.workers, room));
+    if (batch.empty()) Require(Internal("A searcher asks for nothing."));
+    for (const uint64_t index : batch) {
+      const RecordedTrial& trial = recorded.trials[index];
+      Answer answer;
+      if (trial.time_ms) answer.time_ns = *trial.time_ms * 1e6;
+      best_ms = std::min(best_ms, trial.time_ms.value_or(best_ms));
+      (*made)->Tell(index, answer);
+      if (++told == kCounts[shares.size()]) shares.push_back(std::log(optimum_ms / best_ms));
+    }
+  }
+  return shares;
+}
+
+// The mean of SharesOfRun over defaults and seeds.
+std::vector<double> MeanShares(const std::vector<RecordedSpace>& with, const std::string& searcher,
+                               SearcherOptions of_run, int repeats) {
+  std::vector<double> means(std::size(kCounts), 0);
+  for (const RecordedSpace& recorded : with) {
+    for (of_run.seed = 1; of_run.seed <= static_cast<uint64_t>(repeats); ++of_run.seed) {
+      const std::vector<double> shares = SharesOfRun(recorded, searcher, of_run);
+      for (size_t i = 0; i < shares.size(); ++i) means[i] += shares[i];
+    }
+  }
+  for (double& mean : means) mean /= static_cast<double>(with.size()) * repeats;
+  return means;
+}
+
+// What searchers reach that begin at a default that somebody chose: geometric means of the shares
+// of the optimum, over spaces, defaults and seeds.
+void AddChosenDefaults(const std::vector<Loaded>& spaces, ChosenBy chosen, const Options& options,
+                       std::vector<Figure>& figures) {
+  std::vector<std::vector<RecordedSpace>> defaults;
+  for (const Loaded& target : spaces) {
+    defaults.push_back(WithChosenDefaults(target, spaces, chosen));
+    if (defaults.back().empty()) defaults.pop_back();
+  }
+  const char* const by = chosen == ChosenBy::kExperience ? "experience" : "tuning_elsewhere";
+  for (const size_t workers : {size_t{1}, size_t{16}}) {
+    for (const std::string searcher : {"local", "surrogate", "adaptive"}) {
+      const SearcherOptions of_run = {.workers = workers,
+                                      .default_is_chosen = searcher == "adaptive"};
+      std::vector<double> sums(std::size(kCounts), 0);
+      for (const std::vector<RecordedSpace>& with : defaults) {
+        const std::vector<double> means = MeanShares(with, searcher, of_run, options.repeats);
+        for (size_t i = 0; i < sums.size(); ++i) sums[i] += means[i];
+      }
+      for (size_t i = 0; i < sums.size(); ++i) {
+        figures.push_back(
+            {fmt::format("chosen_by_{}.{}_workers.{}.{}", by, workers, searcher, kCounts[i]),
+             std::exp(sums[i] / static_cast<double>(defaults.size())), ""});
+      }
+    }
+  }
+}
+
 ConfigSpace AMillion() {
   std::vector<Parameter> parameters;
   for (int i = 0; i < 6; ++i) {
@@ -346,6 +464,11 @@ void RunBench(const Options& options) {
   AddScores(spaces, options, figures);
   AddUnseenDevices(spaces, figures);
   if (options.told) AddTold(spaces, options, figures);
+  if (options.chosen) {
+    for (const ChosenBy chosen : {ChosenBy::kTuningElsewhere, ChosenBy::kExperience}) {
+      AddChosenDefaults(spaces, chosen, options, figures);
+    }
+  }
   if (options.permuted) AddPermuted(spaces, options, figures);
   const std::pair<const char*, ConfigSpace> spaces_to_ask[] = {{"ask_us", AMillion()},
                                                                {"ask_tied_us", Tied()}};
@@ -378,6 +501,8 @@ int main(int argc, char** argv) {
   app.add_flag("--permuted", options.permuted,
                "Also how much scores change with other names and another order of the parameters");
   app.add_flag("--told", options.told, "Also scores with what other devices recorded");
+  app.add_flag("--chosen", options.chosen,
+               "Also what searchers reach that begin at a default that somebody chose");
   app.add_flag("--json", options.json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
   attune::RunBench(options);

@@ -24,6 +24,7 @@ struct ReplayOptions {
   std::vector<std::string> spaces;
   std::vector<std::string> elsewhere;
   std::string searcher = "adaptive";
+  bool default_is_chosen = false;
   int repeats = 100;
   std::string report;  // Empty: none.
   bool json = false;
@@ -58,8 +59,10 @@ Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& 
   ReplayedSpace replayed;
   replayed.name = std::filesystem::path(file).filename().string();
   replayed.configs = recorded.space.size();
-  const auto make = [&](uint64_t seed) {
-    return MakeSearcher(options.searcher, recorded.space, {.seed = seed, .elsewhere = elsewhere});
+  const auto make = [&](SearcherOptions of_run) {
+    of_run.elsewhere = elsewhere;
+    of_run.default_is_chosen = options.default_is_chosen;
+    return MakeSearcher(options.searcher, recorded.space, of_run);
   };
   auto result = ReplayRepeatedly(recorded, make, options.repeats);
   if (!result.ok()) return result.status().WithContext(file);
@@ -140,6 +143,7 @@ Result<int> RunReplay(Application& application, const ReplayOptions& options) {
   if (options.json) {
     const ReplaySummary summary = Summarise(spaces);
     Json json = {{"search", options.searcher},
+                 {"default_chosen", options.default_is_chosen},
                  {"repeats", options.repeats},
                  {"elsewhere", options.elsewhere}};
     for (const ReplayedSpace& space : spaces) json["spaces"].push_back(SpaceJson(space));
@@ -181,6 +185,9 @@ void AddReplayVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("--search", options->searcher, "What searches")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
+  verb->add_flag("--default-chosen", options->default_is_chosen,
+                 "The first config of each space is a default that somebody chose, as of what "
+                 "'attune tune' tunes: adaptive and surrogate begin near it");
   verb->add_option("--repeats", options->repeats, "Runs, with the seeds from 1")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str()

@@ -493,10 +493,10 @@ void AddJobOptions(CLI::App& verb, TuneVerbOptions& options) {
 }
 
 void AddSearchOptions(CLI::App& verb, TuneVerbOptions& options) {
-  std::vector<std::string> searchers;
-  for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
-  verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
-      ->check(CLI::IsMember(searchers))
+  const std::vector<std::string_view> names = SearcherNames();
+  verb.add_option("--search", options.tune.searcher,
+                  "How large spaces are searched; adaptive: near the default first, then by trees")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
       ->capture_default_str();
   verb.add_option(
           "--prior", options.prior_files,

@@ -54,14 +54,15 @@ TimesElsewhere TimesOf(const RecordedSpace& elsewhere, const ConfigSpace& space)
   return times;
 }
 
-Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForSeed& make,
+Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForRun& make,
                                       int repeats) {
   ReplayResult result;
   result.basis = BasisOf(recorded);
   ATTUNE_RETURN_IF_ERROR(CheckComparable(result.basis));
   int reached = 0;
   for (int repeat = 1; repeat <= repeats; ++repeat) {
-    ATTUNE_ASSIGN_OR_RETURN(const auto searcher, make(static_cast<uint64_t>(repeat)));
+    ATTUNE_ASSIGN_OR_RETURN(const auto searcher, make({.seed = static_cast<uint64_t>(repeat),
+                                                       .evaluations = result.basis.evaluations}));
     ATTUNE_ASSIGN_OR_RETURN(ReplayLog log,
                             Replay(recorded, *searcher, result.basis.budget_ms * kBehindBudget));
     if (ReachesTarget(result.basis, log)) ++reached;

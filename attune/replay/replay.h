@@ -33,12 +33,13 @@ struct ReplayResult {
 // What `elsewhere` recorded of the configs of `space`; none of the others.
 TimesElsewhere TimesOf(const RecordedSpace& elsewhere, const ConfigSpace& space);
 
-// A new searcher for each repeat, so that no run learns from another.
-using SearcherForSeed = std::function<Result<std::unique_ptr<Searcher>>(uint64_t seed)>;
+// A new searcher for each repeat, so that no run learns from another, with its seed and the budget
+// in the options.
+using SearcherForRun = std::function<Result<std::unique_ptr<Searcher>>(const SearcherOptions&)>;
 
 // Repeats with the seeds 1 to `repeats`, each until a little after the budget. kInvalidArgument as
 // of CheckComparable. REQUIRES: repeats > 0.
-Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForSeed& make,
+Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForRun& make,
                                       int repeats);
 
 }  // namespace attune

@@ -25,9 +25,9 @@ RecordedSpace Scattered() {
   return *ReadRecordedSpace(csv);
 }
 
-SearcherForSeed Named(const RecordedSpace& recorded, const std::string& name) {
-  return [&recorded, name](uint64_t seed) {
-    return MakeSearcher(name, recorded.space, {.seed = seed});
+SearcherForRun Named(const RecordedSpace& recorded, const std::string& name) {
+  return [&recorded, name](const SearcherOptions& options) {
+    return MakeSearcher(name, recorded.space, options);
   };
 }
 

@@ -1,5 +1,6 @@
 #include "attune/search/searcher.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,9 +21,14 @@ namespace {
 // So few are tried before a model of them is of any use.
 constexpr uint64_t kSmallSpace = 24;
 
+// A model chooses an order, which is of no use where nothing is left out, and waits for answers.
+std::string_view AdaptedTo(const ConfigSpace& space, const SearcherOptions& options) {
+  return space.size() <= std::max(kSmallSpace, options.evaluations) ? "exhaustive" : "surrogate";
+}
+
 std::unique_ptr<Searcher> MakeIfThere(std::string_view name, const ConfigSpace& space,
                                       const SearcherOptions& options) {
-  if (name == "adaptive") name = space.size() <= kSmallSpace ? "exhaustive" : "surrogate";
+  if (name == "adaptive") name = AdaptedTo(space, options);
   if (name == "exhaustive") return std::make_unique<ExhaustiveSearcher>(space, options);
   if (name == "random") return std::make_unique<RandomSearcher>(space, options);
   if (name == "local") return std::make_unique<LocalSearcher>(space, options);

@@ -48,11 +48,15 @@ struct SearcherOptions {
   std::vector<TimesElsewhere> elsewhere = {};
   // So many are busy at once, compiling above all, so that fewer questions at a time are a waste.
   size_t workers = 4;
+  // Somebody chose the first config, who knew why: what is like it is rather good than bad.
+  bool default_is_chosen = false;
+  // The budget has room for so many configs; 0: nobody knows.
+  uint64_t evaluations = 0;
 };
 
 // The searcher called `name` over `space` (copied; copies share their table). Names, and what they
 // do:
-//   adaptive    every config of a small space, else `surrogate`
+//   adaptive    every config of a small space, or within a large budget, else `surrogate`
 //   exhaustive  every config in index order
 //   random      every config in a random order, in constant memory
 //   local       greedy descent over neighbours with random restarts

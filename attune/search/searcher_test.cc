@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -278,6 +279,70 @@ TEST(SurrogateSearcherTest, TheMoreIsKnownTheMoreMayBeOut) {
   Drive(*searcher, space, 3, 160);
 
   EXPECT_EQ(searcher->Ask(100).size(), 20u);
+}
+
+TEST(AdaptiveSearcherTest, WhereTheBudgetIsEnoughEverythingIsAskedInOrderAndNothingAwaited) {
+  const ConfigSpace space = Grid(5, {"a", "b", "c"});
+  const auto enough = *MakeSearcher("adaptive", space, {.seed = 1, .evaluations = 125});
+  const auto too_little = *MakeSearcher("adaptive", space, {.seed = 1, .evaluations = 124});
+
+  const std::vector<uint64_t> asked = enough->Ask(1000);
+
+  ASSERT_EQ(asked.size(), 125u);
+  EXPECT_TRUE(std::is_sorted(asked.begin(), asked.end()));
+  EXPECT_LT(too_little->Ask(1000).size(), 10u);
+}
+
+TEST(AdaptiveSearcherTest, BeginsOneStepFromADefaultThatSomebodyChose) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c", "d"});
+  const uint64_t chosen = 0;
+  const std::vector<uint64_t> nearby = space.Neighbours(chosen, true);
+  const auto searcher =
+      *MakeSearcher("adaptive", space, {.seed = 1, .workers = 3, .default_is_chosen = true});
+  ASSERT_EQ(searcher->Ask(1), (std::vector<uint64_t>{chosen}));
+  searcher->Tell(chosen, {5.0});
+
+  const std::vector<uint64_t> first = searcher->Ask(100);
+
+  ASSERT_EQ(first.size(), 3u);
+  for (const uint64_t index : first) {
+    EXPECT_EQ(std::count(nearby.begin(), nearby.end(), index), 1) << index;
+  }
+}
+
+TEST(AdaptiveSearcherTest, GoesOnFromWhatIsBetterThanTheDefault) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c", "d"});
+  const auto searcher =
+      *MakeSearcher("adaptive", space, {.seed = 1, .workers = 1, .default_is_chosen = true});
+  searcher->Tell(searcher->Ask(1)[0], {5.0});
+  const uint64_t better = searcher->Ask(1)[0];
+  searcher->Tell(better, {4.0});
+
+  const uint64_t next = searcher->Ask(1)[0];
+
+  const std::vector<uint64_t> nearby = space.Neighbours(better, true);
+  EXPECT_EQ(std::count(nearby.begin(), nearby.end(), next), 1);
+}
+
+TEST(AdaptiveSearcherTest, FromAGoodDefaultItIsNoWorseThanEither) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c", "d"});
+  const uint64_t good =
+      *space.IndexOf({{"a", int64_t{9}}, {"b", int64_t{4}}, {"c", int64_t{9}}, {"d", int64_t{3}}});
+  std::vector<Config> configs = {space.At(good)};
+  for (uint64_t index = 0; index < space.size(); ++index) {
+    if (index != good) configs.push_back(space.At(index));
+  }
+  const ConfigSpace chosen = *ConfigSpace::FromConfigs(configs);
+  std::map<std::string_view, double> sums;
+  for (const std::string_view name : {"local", "surrogate", "adaptive"}) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto searcher =
+          *MakeSearcher(name, chosen, {.seed = seed, .default_is_chosen = name == "adaptive"});
+      sums[name] += BestOf(Drive(*searcher, chosen, 1, 40), chosen) - 1000;
+    }
+  }
+
+  EXPECT_LT(sums["adaptive"], 1.1 * std::min(sums["local"], sums["surrogate"]));
 }
 
 TEST(LocalSearcherTest, WaitsForAnswersBeforeItMovesOn) {

@@ -10,6 +10,9 @@ namespace {
 
 // Answers before the trees are asked: few, because each is charged as any other.
 constexpr size_t kFirstAnswers = 3;
+// The same where the first config was chosen: steps from it, and from what is better, are a descent
+// that the trees have to outdo, and what they learn of it is about a good region.
+constexpr size_t kFirstAnswersNearby = 16;
 // The more is known, the less do the answers that are out change.
 constexpr size_t kAnswersForEachOut = 8;
 constexpr size_t kTrees = 20;
@@ -42,6 +45,7 @@ constexpr double kMeanTrustNearBest = 0.3;
 SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options)
     : ProposingSearcher(space, options),
       workers_(options.workers),
+      default_is_chosen_(options.default_is_chosen),
       features_(digits()),
       elsewhere_(RanksElsewhere(options.elsewhere)),
       told_table_(row_size()),
@@ -120,7 +124,8 @@ double SurrogateSearcher::RandomShare() const {
 }
 
 std::optional<uint64_t> SurrogateSearcher::Propose() {
-  if (told_.size() < kFirstAnswers || best_.empty()) return std::nullopt;
+  const size_t first = default_is_chosen_ ? kFirstAnswersNearby : kFirstAnswers;
+  if (told_.size() < first || best_.empty()) return ProposeFirst();
   double draw = random().Uniform() - RandomShare();
   if (draw < 0) return SampleUnasked();
   GrowTrees();
@@ -135,6 +140,14 @@ std::optional<uint64_t> SurrogateSearcher::Propose() {
     choice = FromPool(static_cast<float>(deviate * kMeanTrustOfPool));
   }
   return choice.index;
+}
+
+std::optional<uint64_t> SurrogateSearcher::ProposeFirst() {
+  if (!default_is_chosen_) return std::nullopt;
+  const uint64_t from = best_.empty() ? 0 : told_[best_[0]].index;
+  const std::vector<uint64_t> neighbours = space().Neighbours(from, true);
+  if (neighbours.empty()) return std::nullopt;
+  return neighbours[random().Below(neighbours.size())];
 }
 
 SurrogateSearcher::Choice SurrogateSearcher::FromPool(float trust) {

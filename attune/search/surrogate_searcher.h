@@ -12,10 +12,11 @@
 
 namespace attune {
 
-// After a few random configs, each proposal is the candidate with the least lower confidence bound
-// of extremely randomised trees on the logarithm of the time. Failures count as the median, so that
-// they repel only where they crowd. What a config reached at other places is a feature beside its
-// values. Candidates are, by chance,
+// Begins with a few random configs, or, if somebody chose the first one, with steps away from it
+// and from what is better. Then each proposal is the candidate with the least lower confidence
+// bound of extremely randomised trees on the logarithm of the time. Failures count as the median,
+// so that they repel only where they crowd. What a config reached at other places is a feature
+// beside its values. Candidates are, by chance,
 //   - a random pool and all neighbours of the best configs,
 //   - the neighbours of the best configs alone, or
 //   - those with a value of one parameter that the best config does not have, near that config and
@@ -64,6 +65,8 @@ class SurrogateSearcher final : public ProposingSearcher {
   std::vector<ForestTarget> Targets() const;
   double RandomShare() const;
 
+  // Before the trees know anything.
+  std::optional<uint64_t> ProposeFirst();
   Choice FromPool(float trust);
   Choice NearTheBest(float trust);
   Choice WithAnotherValue(float trust);
@@ -78,6 +81,7 @@ class SurrogateSearcher final : public ProposingSearcher {
   Candidates NoCandidates() const { return {{}, {}, FeatureTable(row_size())}; }
 
   const size_t workers_;
+  const bool default_is_chosen_;
   ConfigFeatures features_;
   const std::unordered_map<uint64_t, uint8_t> elsewhere_;  // See RanksElsewhere.
   // Working memory.

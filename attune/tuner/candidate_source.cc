@@ -29,6 +29,19 @@ std::vector<TimesElsewhere> TimesIn(const TimesOfPlaces& places, const SolverId&
   return times;
 }
 
+// Whether all of `spaces` can be tried whole, and no device lists more. How many candidates there
+// is time for is not known before they are tried, and would be another number in a run that goes on
+// where this one is cut off.
+bool IsRoomForAll(const std::vector<std::pair<const Solver*, ConfigSpace>>& spaces,
+                  int64_t max_candidates) {
+  auto left = static_cast<uint64_t>(max_candidates);
+  for (const auto& [solver, space] : spaces) {
+    if (solver->traits().listed_on_device || space.size() > left) return false;
+    left -= space.size();
+  }
+  return true;
+}
+
 }  // namespace
 
 bool CandidateSource::Arm::Exhausted() const {
@@ -51,6 +64,7 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
                                                 const Options& options,
                                                 std::vector<std::string>* notes) {
   CandidateSource source(options);
+  std::vector<std::pair<const Solver*, ConfigSpace>> spaces;
   for (const Solver* solver : solvers) {
     auto space = options.only_configs.empty() ? solver->Space(problem, target)
                                               : source.OnlyConfig(*solver, problem, target);
@@ -59,8 +73,13 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
                                    space.error().message()));
       continue;
     }
-    const uint64_t head = std::min(kGuesses, space->guesses());
-    ATTUNE_RETURN_IF_ERROR(source.AddArm(solver->id(), std::move(*space), head));
+    spaces.emplace_back(solver, *std::move(space));
+  }
+  const bool fits = IsRoomForAll(spaces, options.max_candidates);
+  for (auto& [solver, space] : spaces) {
+    const uint64_t head = std::min(kGuesses, space.guesses());
+    const uint64_t evaluations = fits ? space.size() : 0;
+    ATTUNE_RETURN_IF_ERROR(source.AddArm(solver->id(), std::move(space), head, evaluations));
   }
   return source;
 }
@@ -73,13 +92,19 @@ Result<ConfigSpace> CandidateSource::OnlyConfig(const Solver& solver, const Prob
   return ConfigSpace::FromConfigs({usual});
 }
 
-Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64_t head) {
+Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64_t head,
+                               uint64_t evaluations) {
   std::unique_ptr<Searcher> searcher;
   if (space.size() > kExhaustiveSize) {
     // Each solver gets its own stream, so that adding one does not change what another tries.
     const uint64_t seed = options_.seed ^ FingerprintOf(Text(solver)).low;
-    const SearcherOptions options = {seed, head, TimesIn(options_.elsewhere, solver, space),
-                                     static_cast<size_t>(UsableCores() + kWaitingForTheDevice)};
+    const SearcherOptions options = {
+        .seed = seed,
+        .head = head,
+        .elsewhere = TimesIn(options_.elsewhere, solver, space),
+        .workers = static_cast<size_t>(UsableCores() + kWaitingForTheDevice),
+        .default_is_chosen = true,  // Of every solver: see Solver::Space.
+        .evaluations = evaluations};
     ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, options));
   }
   arms_.emplace_back(solver, std::move(space), std::move(searcher));
@@ -89,7 +114,7 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
 Status CandidateSource::AddListed(const SolverId& solver, const std::vector<Config>& configs) {
   if (configs.empty() || !options_.only_configs.empty()) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(ConfigSpace space, ConfigSpace::FromConfigs(configs));
-  return AddArm(solver, std::move(space), std::min<uint64_t>(kGuesses, configs.size()));
+  return AddArm(solver, std::move(space), std::min<uint64_t>(kGuesses, configs.size()), 0);
 }
 
 uint64_t CandidateSource::size() const {

@@ -28,7 +28,7 @@ namespace attune {
 class CandidateSource {
  public:
   struct Options {
-    std::string searcher = "local";  // For spaces above kExhaustiveSize.
+    std::string searcher = "adaptive";  // For spaces above kExhaustiveSize.
     uint64_t seed = 1;
     int64_t max_candidates = 0;  // Asked at most, behind the defaults; 0: no limit.
     bool drop_hopeless = true;   // Stop asking a solver that stays kHopelessRatio behind the best.
@@ -90,8 +90,9 @@ class CandidateSource {
   // What is asked of `solver` where only_configs says so.
   Result<ConfigSpace> OnlyConfig(const Solver& solver, const Problem& problem,
                                  const Target& target) const;
-  // Of the first `head` configs somebody thinks that they are good.
-  Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head);
+  // Of the first `head` configs somebody thinks that they are good. `evaluations` as in
+  // SearcherOptions.
+  Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head, uint64_t evaluations);
   bool IsHopeless(const Arm& arm) const;
   // How many more may be asked.
   size_t Left() const;

@@ -58,6 +58,29 @@ TEST(CandidateSourceTest, ExhaustiveAsksForEverythingOnce) {
   EXPECT_EQ(std::set<Candidate>(all.begin(), all.end()).size(), 503u);
 }
 
+TEST(CandidateSourceTest, WhatCanBeTriedWholeIsAskedForWithoutAnswers) {
+  const SpaceOnlySolver a("t.a", 300), b("t.b", 200);
+  std::vector<std::string> notes;
+  auto enough = Source({&a, &b}, {.max_candidates = 500}, &notes);
+  auto too_little = Source({&a, &b}, {.max_candidates = 499}, &notes);
+  ASSERT_TRUE(enough.ok() && too_little.ok());
+  for (const Candidate& candidate : enough->Ask(1)) enough->Tell(candidate, 1.0);
+  for (const Candidate& candidate : too_little->Ask(1)) too_little->Tell(candidate, 1.0);
+
+  EXPECT_EQ(enough->Ask(1000).size(), 498u);
+  EXPECT_LT(too_little->Ask(1000).size(), 400u);
+}
+
+TEST(CandidateSourceTest, ALargeSpaceIsSearchedNearTheDefaultAtFirst) {
+  const SpaceOnlySolver a("t.a", 500);
+  std::vector<std::string> notes;
+  auto source = Source({&a}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+  for (const Candidate& candidate : source->Ask(1)) source->Tell(candidate, 1.0);
+
+  EXPECT_EQ(Text(source->Ask(1)[0]), "t.a@1{p=1}");
+}
+
 TEST(CandidateSourceTest, WhatWasGoodElsewhereFollowsTheDefaults) {
   const SpaceOnlySolver a("t.a", 500), b("t.b", 1);
   std::vector<std::string> notes;

@@ -28,7 +28,7 @@ namespace attune {
 
 // Knobs of one tuning; values, so that a run can be repeated.
 struct TuneOptions {
-  std::string searcher = "local";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
+  std::string searcher = "adaptive";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
   uint64_t seed = 1;
   int64_t per_problem_ns = 2'000'000'000;
   // So many are tried at most, but every default is; 0: as many as there is time for.
