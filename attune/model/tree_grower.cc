@@ -22,16 +22,15 @@ double Quantile(std::vector<double> values, double share) {
 // digits.
 float Between(float below, float above, bool is_short) {
   const float middle = below + (above - below) / 2;
-  const auto fits = [&](double value) {
-    return static_cast<float>(value) >= below && static_cast<float>(value) < above;
-  };
+  const float plain = middle < above ? middle : below;
+  if (!is_short) return plain;
   constexpr int kMostDigits = 7;
   double step = std::pow(10, std::ceil(std::log10(double{above} - below)));
-  for (int i = 0; is_short && i < kMostDigits; ++i, step /= 10) {
-    const double rounded = std::round(double{middle} / step) * step;
-    if (fits(rounded)) return static_cast<float>(rounded);
+  for (int i = 0; i < kMostDigits; ++i, step /= 10) {
+    const auto rounded = static_cast<float>(std::round(double{middle} / step) * step);
+    if (rounded >= below && rounded < above) return rounded;
   }
-  return middle < above ? middle : below;
+  return plain;
 }
 
 // At most kBins - 1 values between which the column's values are about equally many.
