@@ -105,7 +105,7 @@ TEST(CandidateModel, OneOfAnotherDeviceLibraryOrOperatorIsRefusedWithTheReason) 
   EXPECT_THAT(CandidateModel::Read(text, {kOrigin.device, "openblas 1"}, "gemm").status().message(),
               HasSubstr("'openblas 1' is needed"));
   EXPECT_THAT(CandidateModel::Read(text, kOrigin, "conv").status().message(),
-              HasSubstr("'conv_shape_2' is needed"));
+              HasSubstr("'conv_shape_3' is needed"));
   EXPECT_EQ(CandidateModel::Read(text, kOrigin, "kernel").status().code(),
             StatusCode::kUnsupported);
   EXPECT_EQ(CandidateModel::Open("/nowhere/a.model", kOrigin, "gemm").status().code(),

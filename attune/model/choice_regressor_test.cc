@@ -1,6 +1,10 @@
 #include "attune/model/choice_regressor.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,6 +103,49 @@ TEST(ChoiceRegressor, AnAlgorithmNeverSeenIsAsSlowAsUsual) {
 
   EXPECT_GT(predicted, 0);
   EXPECT_TRUE(std::isfinite(predicted));
+}
+
+// The column `name` of the row of `conv`.
+double ColumnOf(const Conv& conv, const std::string& name) {
+  const std::vector<std::string> names = ShapeFeatures("conv")->operation;
+  const auto column = std::ranges::find(names, name) - names.begin();
+  return ShapeRow(Problem(conv), "a").values.at(static_cast<size_t>(column));
+}
+
+TEST(ShapeFeatures, AConvolutionIsAProductInEachDirection) {
+  Conv conv;
+  conv.batch = 2;
+  conv.in_channels = 8;
+  conv.out_channels = 16;
+  conv.in = {1, 7, 7};
+  conv.filter = {1, 3, 3};
+  conv.pad = {0, 1, 1};
+  const double pixels = 2 * 7 * 7;
+  const std::map<ConvDirection, std::array<double, 3>> expected = {
+      {ConvDirection::kForward, {16, pixels, 8 * 9}},
+      {ConvDirection::kBackwardData, {8, pixels, 16 * 9}},
+      {ConvDirection::kBackwardWeights, {16, 8 * 9, pixels}}};
+
+  for (const auto& [direction, extents] : expected) {
+    conv.direction = direction;
+
+    EXPECT_DOUBLE_EQ(std::exp2(ColumnOf(conv, "gemm_m")), extents[0]);
+    EXPECT_DOUBLE_EQ(std::exp2(ColumnOf(conv, "gemm_n")), extents[1]);
+    EXPECT_DOUBLE_EQ(std::exp2(ColumnOf(conv, "gemm_k")), extents[2]);
+  }
+}
+
+TEST(ShapeFeatures, WhatTilesWasteIsAColumn) {
+  Conv conv;
+  conv.in_channels = 3;
+  conv.out_channels = 96;
+  conv.in = {1, 7, 10};
+
+  EXPECT_DOUBLE_EQ(ColumnOf(conv, "winograd_4"), 8.0 * 12 / (7 * 10));
+  EXPECT_DOUBLE_EQ(std::exp2(ColumnOf(conv, "waste_64")), 128.0 * 128 / (96 * 70));
+  EXPECT_DOUBLE_EQ(std::exp2(ColumnOf(conv, "tiles_64")), 4);
+  EXPECT_EQ(ColumnOf(conv, "last_w"), 10);
+  EXPECT_EQ(ColumnOf(conv, "last_pixels"), 6);
 }
 
 TEST(ShapeFeatures, RowsHaveAsManyNumbersAsNamesAndAllAreFinite) {
