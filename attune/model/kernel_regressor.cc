@@ -16,6 +16,9 @@ constexpr int kReweightings = 3;
 constexpr double kHuberScales = 1.345;  // 95 % efficient for normal errors.
 constexpr double kDeviationsInMedian = 1.4826;
 constexpr double kLeastScale = 0.005;  // Of a time: below it the clock is the noise.
+// What is never alone would go towards nothing, round by round, where another explains as much.
+constexpr double kLeastKernelMs = 0.001;
+constexpr int kShareRounds = 6;  // Twice as many follow the noise of few samples.
 constexpr size_t kMostNames = 1 << 20;
 
 using Group = std::vector<LinearSample>;
@@ -127,23 +130,40 @@ const LinearFit& KernelRegressor::SharedFit(std::string_view algorithm,
   return kernels_of_algorithms_.find("")->second;
 }
 
-void KernelRegressor::FitKernels(std::span<const Sample* const> samples) {
+std::vector<double> KernelRegressor::SharesOf(const Sample& sample) const {
+  std::vector<double> times;
+  double sum = 0;
+  for (const KernelRow& kernel : sample.row.kernels) {
+    const double time_ms = knows_kernels() ? PredictKernel(sample.row.algorithm, kernel) : 1;
+    times.push_back(std::max(time_ms, kLeastKernelMs));
+    sum += times.back();
+  }
+  for (double& time_ms : times) time_ms *= sample.time_ms / sum;
+  return times;
+}
+
+void KernelRegressor::FitKernels(std::span<const Sample* const> samples,
+                                 const KernelTimes& times_ms) {
+  signatures_ = {};
+  families_ = {};
+  kernels_of_algorithms_ = {};
   std::map<std::string_view, SignatureGroup> signatures;
   Groups families;
   Groups algorithms;
-  for (const Sample* const sample : samples) {
-    if (sample->kernel_times_ms.empty()) continue;
-    Group& of_algorithm = algorithms[sample->row.algorithm];
+  for (size_t s = 0; s < samples.size(); ++s) {
+    if (times_ms[s].empty()) continue;
+    const FeatureRow& row = samples[s]->row;
+    Group& of_algorithm = algorithms[row.algorithm];
     Group& of_all = algorithms[""];
-    for (size_t i = 0; i < sample->kernel_times_ms.size(); ++i) {
-      const KernelRow& kernel = sample->row.kernels[i];
+    for (size_t i = 0; i < row.kernels.size(); ++i) {
+      const KernelRow& kernel = row.kernels[i];
       const LinearSample linear = {std::span(kernel.values).first(features_.linear_kernel),
-                                   sample->kernel_times_ms[i]};
+                                   times_ms[s][i]};
       SignatureGroup& signature = signatures[kernel.signature];
       if (signature.family == nullptr) signature.family = &families[FamilyOf(kernel.signature)];
       signature.samples.push_back(linear);
       signature.family->push_back(linear);
-      signature.algorithm = sample->row.algorithm;
+      signature.algorithm = row.algorithm;
       of_algorithm.push_back(linear);
       of_all.push_back(linear);
     }
@@ -195,11 +215,24 @@ Status KernelRegressor::Fit(std::span<const Sample> samples) {
 Status KernelRegressor::Fit(std::span<const Sample* const> samples) {
   if (samples.empty())
     return FailedPrecondition("A model of kernels cannot be fitted to no samples.");
-  signatures_ = {};
-  families_ = {};
-  kernels_of_algorithms_ = {};
   operations_ = {};
-  FitKernels(samples);
+  KernelTimes times_ms(samples.size());
+  std::vector<size_t> shared;  // Timed as a whole.
+  for (size_t i = 0; i < samples.size(); ++i) {
+    times_ms[i] = samples[i]->kernel_times_ms;
+    const size_t kernels = samples[i]->row.kernels.size();
+    if (!times_ms[i].empty() || kernels == 0) continue;
+    if (kernels == 1) {
+      times_ms[i] = {samples[i]->time_ms};
+    } else {
+      shared.push_back(i);
+    }
+  }
+  FitKernels(samples, times_ms);
+  for (int round = 0; round < kShareRounds && !shared.empty(); ++round) {
+    for (const size_t i : shared) times_ms[i] = SharesOf(*samples[i]);
+    FitKernels(samples, times_ms);
+  }
   FitOperations(samples);
   return Status::Ok();
 }

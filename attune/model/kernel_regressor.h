@@ -9,6 +9,10 @@
 // all. The error that is minimised is the relative one, (x . beta / t - 1)^2, with weights that go
 // down for samples far off (Huber's, in rounds), since a few times are of a machine that was busy.
 //
+// Of an operation that was only timed as a whole, each kernel is learnt as having the share of the
+// time that the kernels' own coefficients say, in rounds: with the first ones those of operations
+// whose kernels were timed, or that are one kernel; in equal parts where there are none.
+//
 // Operations of which no kernel is known are predicted by their own features in the same way, the
 // algorithm taking the place of the signature.
 #pragma once
@@ -74,7 +78,7 @@ class KernelRegressor final : public Regressor {
 
   static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
 
-  // Whether any sample had times of its kernels.
+  // Whether kernels of any sample were known.
   bool knows_kernels() const { return !kernels_of_algorithms_.empty(); }
   // One kernel of an operation of `algorithm`. REQUIRES: knows_kernels().
   double PredictKernel(std::string_view algorithm, const KernelRow& kernel) const;
@@ -89,7 +93,11 @@ class KernelRegressor final : public Regressor {
   static void AppendFits(std::string& text, std::string_view keyword, const Fits& fits);
   static Result<Fits> ReadFits(ModelLines& lines, std::string_view keyword, size_t columns);
   const LinearFit& SharedFit(std::string_view algorithm, const std::string& signature) const;
-  void FitKernels(std::span<const Sample* const> samples);
+  // By sample, then by kernel; of samples that are left out nothing.
+  using KernelTimes = std::vector<std::vector<double>>;
+  void FitKernels(std::span<const Sample* const> samples, const KernelTimes& times_ms);
+  // The time of the whole as the kernels share it by what is fitted.
+  std::vector<double> SharesOf(const Sample& sample) const;
   void FitOperations(std::span<const Sample* const> samples);
 
   FeatureSet features_;

@@ -154,6 +154,23 @@ TEST(KernelRegressor, TheSumOfARowHasItsTimeAndItsLongestKernel) {
   }
 }
 
+TEST(KernelRegressor, KernelsOfWhatWasTimedAsAWholeShareItsTime) {
+  std::vector<Sample> samples = SampleTimes(100, 0, 3);
+  // Nobody timed a kernel, and one of them never runs alone.
+  for (Sample& sample : samples) sample.kernel_times_ms.clear();
+  KernelRegressor model(SampleFeatures());
+  ASSERT_TRUE(model.Fit(samples).ok());
+
+  for (const Sample& sample : SampleTimes(20, 0, 4)) {
+    EXPECT_NEAR(PredictOne(model, sample.row) / sample.time_ms, 1, 0.05);
+  }
+  // Of the whole alone no time is known so well, as its launch does not say which kernel runs.
+  for (Sample& sample : samples) sample.row.kernels.clear();
+  KernelRegressor of_wholes(SampleFeatures());
+  ASSERT_TRUE(of_wholes.Fit(samples).ok());
+  EXPECT_FALSE(of_wholes.knows_kernels());
+}
+
 TEST(KernelRegressor, AFewBusyMomentsMoveItLittle) {
   std::vector<Sample> samples = SampleTimes(60, 0.01, 5);
   for (size_t i = 0; i < samples.size(); i += 12) {

@@ -31,6 +31,11 @@ std::vector<int64_t> LastOf(const Spatial& extents, int rank) {
   return {extents.end() - rank, extents.end()};
 }
 
+void AddNew(Config config, std::vector<Config>& configs) {
+  const bool is_new = std::find(configs.begin(), configs.end(), config) == configs.end();
+  if (is_new) configs.push_back(std::move(config));
+}
+
 // Names of the tensors in a plan's list of addresses: in the order of Operands(conv).
 constexpr int64_t kIds[] = {1, 2, 3};
 
@@ -223,29 +228,32 @@ Result<std::optional<Config>> CudnnGraph::ConfigOf(const CudnnDescriptor& engine
   return std::optional<Config>(ConfigWith(index, knobs));
 }
 
+Result<std::vector<Config>> CudnnGraph::RecommendationsOf(cudnnBackendHeurMode_t mode) const {
+  ATTUNE_ASSIGN_OR_RETURN(
+      CudnnDescriptor heuristic,
+      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+  ATTUNE_RETURN_IF_ERROR(
+      heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *descriptors_->graph));
+  ATTUNE_RETURN_IF_ERROR(heuristic.SetOne(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode));
+  std::vector<Config> configs;
+  if (!heuristic.Finalize().ok()) return configs;
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::vector<CudnnDescriptor> answers,
+      heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                               kMostRecommendations));
+  for (const CudnnDescriptor& answer : answers) {
+    ATTUNE_ASSIGN_OR_RETURN(std::optional<Config> config, ConfigOf(answer));
+    if (config.has_value()) AddNew(*std::move(config), configs);
+  }
+  return configs;
+}
+
 Result<std::vector<Config>> CudnnGraph::Recommendations() const {
   std::vector<Config> configs;
   for (const cudnnBackendHeurMode_t mode :
        {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
-    ATTUNE_ASSIGN_OR_RETURN(
-        CudnnDescriptor heuristic,
-        CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
-    ATTUNE_RETURN_IF_ERROR(
-        heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *descriptors_->graph));
-    ATTUNE_RETURN_IF_ERROR(
-        heuristic.SetOne(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode));
-    // Not every mode knows every convolution.
-    if (!heuristic.Finalize().ok()) continue;
-    ATTUNE_ASSIGN_OR_RETURN(
-        const std::vector<CudnnDescriptor> answers,
-        heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                                 kMostRecommendations));
-    for (const CudnnDescriptor& answer : answers) {
-      ATTUNE_ASSIGN_OR_RETURN(std::optional<Config> config, ConfigOf(answer));
-      const bool is_new =
-          config.has_value() && std::find(configs.begin(), configs.end(), *config) == configs.end();
-      if (is_new) configs.push_back(*std::move(config));
-    }
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> of_mode, RecommendationsOf(mode));
+    for (const Config& config : of_mode) AddNew(config, configs);
   }
   return configs;
 }

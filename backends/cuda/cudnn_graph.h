@@ -56,6 +56,9 @@ class CudnnGraph {
   // without repetition. Engines that are not allowed (Allows) are left out.
   Result<std::vector<Config>> Recommendations() const;
 
+  // What one mode recommends, best guess first; nothing where it does not know the convolution.
+  Result<std::vector<Config>> RecommendationsOf(cudnnBackendHeurMode_t mode) const;
+
   // Every engine that computes the convolution and is allowed, with the knobs of VariantsOf.
   Result<std::vector<Config>> Enumeration() const;
 

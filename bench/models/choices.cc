@@ -88,7 +88,7 @@ double TimeOf(const RecordedProblem& problem, const std::string& algorithm, doub
 // The candidates whose kernels are known, as a problem of their own.
 RecordedProblem WithKernels(const RecordedProblem& problem) {
   RecordedProblem part;
-  part.vendor_choice = problem.vendor_choice;
+  part.vendor_ms = problem.vendor_ms;
   for (size_t i = 0; i < problem.samples.size(); ++i) {
     if (problem.samples[i].row.kernels.empty()) continue;
     part.samples.push_back(problem.samples[i]);
@@ -117,7 +117,9 @@ void AddPicks(const RecordedProblem& problem, const FittedModels& models, const 
   add("nnls_", BestOfTop(Medians(*models.sums, problem.asked), measured, 1));
   add("roofline_", BestOfTop(Medians(*models.roofline, problem.asked), measured, 1));
   add("most_frequent_", TimeOf(problem, models.most_frequent, best));
-  if (!problem.vendor_choice.empty()) add("vendor_", TimeOf(problem, problem.vendor_choice, best));
+  for (const auto& [heuristic, time_ms] : problem.vendor_ms) {
+    add(heuristic + "_", time_ms > 0 ? time_ms : kUnsupportedRegret * best);
+  }
   add("oracle_", best);
 }
 

@@ -150,7 +150,9 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
     const auto [at, is_new] = positions.emplace(KeyOf(row, 8), recording.problems.size());
     if (is_new) recording.problems.emplace_back();
     RecordedProblem& problem = recording.problems[at->second];
-    problem.vendor_choice = row.fields[columns[3]];
+    const bool is_pick = row.fields[columns[3]] == operation.algorithm;
+    double& vendor_ms = problem.vendor_ms.try_emplace("vendor", 0).first->second;
+    if (is_pick) vendor_ms = operation.time_ms;
     const auto found = kernels.find(KeyOf(row, 9));
     AddSample(conv, operation,
               found == kernels.end() ? std::vector<RecordedKernel>() : found->second, problem);

@@ -1,14 +1,15 @@
 // Models of time on recorded data: errors and choices on configurations that were held out, beside
 // the figures that others reached, simple baselines, and models of shuffled times.
 //
-//   models [--data DIR] [--only NAME] [--splits N] [--json]
+//   models [--data DIR] [--only NAME] [--splits N] [--collected FILE] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
 // neusight_p100, neusight_v100, neusight_placed_p4 and so on (which are told a row's place in its
 // recording), sgemm, fresh_sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
 // fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
-// machine, for half a minute. docs/models.md has the tables.
+// machine, for half a minute. FILE is what `cuda_conv_times` wrote, and a part of its own,
+// "collected". docs/models.md has the tables.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -30,6 +31,7 @@ struct Options {
   std::string data;
   std::string only;
   int splits = 5;
+  std::string collected;
   bool json = false;
 };
 
@@ -140,6 +142,14 @@ void AddSgemm(const Options& options, std::vector<Figure>& figures) {
   AddErrorFigures(*recording, settings, figures);
 }
 
+void AddCollected(const Options& options, std::vector<Figure>& figures) {
+  if (options.collected.empty() || !IsWanted(options, "collected")) return;
+  const auto recording = ReadCollected(options.collected);
+  Require(recording.status());
+  ChoiceSettings settings{"collected_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  AddChoiceFigures(*recording, settings, figures);
+}
+
 void AddMiopen(const Options& options, std::vector<Figure>& figures) {
   if (!IsWanted(options, "miopen_gfx1030")) return;
   const auto found = ReadFindSamples(options.data, "gfx1030_36");
@@ -155,6 +165,7 @@ int Main(int argc, char** argv) {
   app.add_option("--data", options.data, "The folder of recordings");
   app.add_option("--only", options.only, "The beginning of the name of a part");
   app.add_option("--splits", options.splits, "Random splits")->check(CLI::Range(1, 100));
+  app.add_option("--collected", options.collected, "Times that cuda_conv_times wrote");
   app.add_flag("--json", options.json, "One JSON object");
   CLI11_PARSE(app, argc, argv);
   std::vector<Figure> figures;
@@ -162,6 +173,7 @@ int Main(int argc, char** argv) {
   AddH200Tf32(options, figures);
   AddNeuSight(options, figures);
   if (IsWanted(options, "sgemm") || IsWanted(options, "fresh_sgemm")) AddSgemm(options, figures);
+  AddCollected(options, figures);
   AddMiopen(options, figures);
   if (IsWanted(options, "serving")) AddServingCostFigures(figures);
   PrintFigures(figures, {{"data", options.data}, {"splits", options.splits}}, options.json);

@@ -115,7 +115,7 @@ Result<Recording> ReadCpuSgemm(const std::filesystem::path& data) {
       Sample sample;
       sample.row = GemmRow(PackedGemm(extents[0], extents[1], extents[2]), "sgemm", {});
       sample.configuration = at->second;
-      recording.problems.push_back({{sample}, {sample.row}, ""});
+      recording.problems.push_back({{sample}, {sample.row}, {}});
       times.emplace_back();
     }
     times[at->second].push_back(time_ms);

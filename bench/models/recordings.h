@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct RecordedProblem {
   // Rows to ask a model about before anything ran: for CUDA what a dry run saw. One for each
   // sample.
   std::vector<FeatureRow> asked;
-  // What the vendor's heuristic would run; empty where the data do not say.
-  std::string vendor_choice;
+  // What the answers of the vendor's heuristics take, by heuristic; 0: it does not run. Empty where
+  // the data do not say.
+  std::map<std::string, double> vendor_ms;
 };
 
 struct Recording {
@@ -45,5 +47,9 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
 
 // `cpu_sgemm.csv.gz`.
 Result<Recording> ReadCpuSgemm(const std::filesystem::path& data);
+
+// Lines of `cuda_conv_times` (collected_layer.h), of one device. The vendor's heuristics are
+// "vendor" (the legacy call), "vendor_a" and "vendor_b" (the graph API's modes).
+Result<Recording> ReadCollected(const std::filesystem::path& file);
 
 }  // namespace attune::bench
