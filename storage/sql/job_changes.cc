@@ -112,17 +112,23 @@ Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns) {
   return UpdateJob(transaction, *measure);
 }
 
+Result<std::vector<JobRow>> ReadLeased(Connection& connection, const std::string& where,
+                                       std::span<const Cell> keys) {
+  std::vector<JobRow> leased;
+  ATTUNE_RETURN_IF_ERROR(ReadJobs(connection, where, keys, [&](JobRow row) {
+    leased.push_back(std::move(row));
+    return Status::Ok();
+  }));
+  std::sort(leased.begin(), leased.end(),
+            [](const JobRow& a, const JobRow& b) { return a.job.id < b.job.id; });
+  return leased;
+}
+
 Result<std::vector<JobRow>> ReadExpired(Connection& connection, int64_t session_id,
                                         int64_t now_unix_ns) {
   const Cell keys[] = {IntegerCell(session_id), IntegerCell(now_unix_ns)};
-  std::vector<JobRow> expired;
-  ATTUNE_RETURN_IF_ERROR(ReadJobs(
-      connection, "session_id = :p0 AND state = 'leased' AND deadline_unix_ns < :p1 ORDER BY id",
-      keys, [&](JobRow row) {
-        expired.push_back(std::move(row));
-        return Status::Ok();
-      }));
-  return expired;
+  return ReadLeased(connection, "session_id = :p0 AND state = 'leased' AND deadline_unix_ns < :p1",
+                    keys);
 }
 
 Result<int64_t> GiveBackExpired(WriteTransaction& transaction, int64_t session_id,

@@ -24,6 +24,10 @@ void End(Job& job, JobState state, int64_t now_unix_ns);
 // asks the one that it depends on. Called after every change of a state.
 Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns);
 
+// Few leased jobs, in order of their ids. `where` must not ask for that order: MariaDB would then
+// follow the ids through all jobs of all sessions.
+Result<std::vector<JobRow>> ReadLeased(Connection& connection, const std::string& where,
+                                       std::span<const Cell> keys);
 // Leased ones of the session whose deadline has passed.
 Result<std::vector<JobRow>> ReadExpired(Connection& connection, int64_t session_id,
                                         int64_t now_unix_ns);

@@ -142,14 +142,9 @@ class SqlJobStore final : public JobStore {
   Status ExpireLeasesOf(int64_t session_id, const std::string& owner) override {
     return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
       const Cell keys[] = {IntegerCell(session_id), TextCell(FreeText(owner))};
-      std::vector<JobRow> held;
-      ATTUNE_RETURN_IF_ERROR(
-          ReadJobs(transaction.connection(),
-                   "session_id = :p0 AND state = 'leased' AND owner = :p1 ORDER BY id", keys,
-                   [&](JobRow row) {
-                     held.push_back(std::move(row));
-                     return Status::Ok();
-                   }));
+      ATTUNE_ASSIGN_OR_RETURN(
+          auto held, ReadLeased(transaction.connection(),
+                                "session_id = :p0 AND state = 'leased' AND owner = :p1", keys));
       for (JobRow& row : held) {
         row.job.deadline_unix_ns = 0;
         ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
