@@ -59,8 +59,9 @@ class JobQueue {
  public:
   virtual ~JobQueue() = default;
 
-  // Puts `jobs` there in their order, and returns how many of them had not been published within
-  // the window of duplicates. When it returns, a queue on a server has them on its disk.
+  // Puts `jobs` there in their order, except that one of which a server does not say in time that
+  // it has it is published again behind the others. Returns how many of them had not been published
+  // within the window of duplicates. When it returns, a queue on a server has them on its disk.
   // kResourceExhausted if the channel has kMostQueued then; those before are there, and perhaps
   // some behind.
   // kInvalidArgument, with nothing published, for ids below 1 and attempts below 0.
