@@ -1,12 +1,13 @@
 #include "attune/dispatch/work_queue.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <system_error>
 #include <utility>
+
+#include "attune/base/signals_blocked.h"
 
 namespace attune {
 namespace {
@@ -51,17 +52,12 @@ bool WorkQueue::Push(Task task) {
 // REQUIRES: mutex_ is held.
 bool WorkQueue::StartThread() {
   if (thread_.joinable()) return true;
-  // Signals of the program are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked signals;
   try {
     thread_ = std::thread([this] { Work(); });
   } catch (const std::system_error&) {
     // A limit on processes or memory: the caller does without.
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread_.joinable();
 }
 

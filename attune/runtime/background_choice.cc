@@ -1,9 +1,9 @@
 #include "attune/runtime/background_choice.h"
 
-#include <signal.h>
-
 #include <chrono>
 #include <system_error>
+
+#include "attune/base/signals_blocked.h"
 
 namespace attune {
 
@@ -36,17 +36,12 @@ std::optional<ServedConfig> BackgroundChoice::Take(const kernel::OwnSizes& sizes
 
 bool BackgroundChoice::StartThread() {
   if (thread_.joinable()) return true;
-  // Signals of the program are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked signals;
   try {
     thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
   } catch (const std::system_error&) {
     // A limit on processes or memory: the default serves.
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread_.joinable();
 }
 

@@ -1,8 +1,6 @@
 #include "attune/runtime/runtime.h"
 #include "attune/compile/default_kernel_cache.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <system_error>
@@ -11,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/process_variables.h"
+#include "attune/base/signals_blocked.h"
 #include "attune/base/steady_time.h"
 #include "attune/choice/match_policy.h"
 #include "attune/compile/layered_kernel_cache.h"
@@ -182,11 +181,7 @@ Status Runtime::MakeServer() {
 }
 
 void Runtime::StartWatching() {
-  // Signals of the program are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked signals;
   try {
     watcher_ = std::thread([this] { Watch(); });
   } catch (const std::system_error& error) {
@@ -194,7 +189,6 @@ void Runtime::StartWatching() {
         "There can be no thread that looks for newer records ({}); what the index has serves.",
         error.what()));
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Runtime::~Runtime() {
