@@ -416,11 +416,11 @@ std::vector<uint64_t> ConfigSpace::SampleNeighbours(uint64_t index, size_t most,
     return neighbours;
   }
   std::unordered_set<uint64_t> known;
-  for (int draw = 0; draw < kMostDraws && neighbours.size() < most; ++draw) {
+  for (int in_vain = 0; in_vain < kMostDraws && neighbours.size() < most;) {
     const auto neighbour = impl_->Follow(moves, random.Below(moves.count));
-    if (!neighbour.has_value() || !known.insert(*neighbour).second) continue;
-    neighbours.push_back(*neighbour);
-    draw = -1;
+    const bool is_new = neighbour.has_value() && known.insert(*neighbour).second;
+    if (is_new) neighbours.push_back(*neighbour);
+    in_vain = is_new ? 0 : in_vain + 1;
   }
   return neighbours;
 }
