@@ -11,6 +11,7 @@
 #include "attune/wisdom/own_kernel_check.h"
 
 namespace attune {
+
 Result<std::unique_ptr<OwnKernelServer>> OwnKernelServer::Create(kernel::KernelFile file,
                                                                  const OwnKernelPlace& place,
                                                                  Device& device,

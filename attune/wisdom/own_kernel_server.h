@@ -70,6 +70,7 @@ class OwnKernelServer {
   Result<Ready> Choose(const kernel::OwnSizes& sizes, const Problem& problem);
   // `config` made ready for `problem`.
   Result<std::unique_ptr<Executable>> Load(const Problem& problem, const Config& config);
+
   const kernel::KernelFile file_;
   const OwnKernelPlace& place_;
   Device& device_;
