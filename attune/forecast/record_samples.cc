@@ -12,13 +12,28 @@
 namespace attune {
 namespace {
 
-// Finals count for more than screens of the same set, and later sets for more than earlier ones.
+// In ns; 0 if nothing was timed. Who was too slow to be screened has the quick time of qualifying
+// alone: without it a model would know of it only problems for which it is good.
+double TimeIn(const Record& record) {
+  if (record.trial.role == TrialRole::kQualify) return record.quick_ns;
+  const Measurement* const measured = record.trial.measurement();
+  return measured == nullptr ? 0 : measured->median_ns;
+}
+
+// Of one set finals count for more than screens and those for more than quick times, and later sets
+// for more than earlier ones, but for a quick time.
 void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& times) {
-  for (const TrialRole role : {TrialRole::kScreen, TrialRole::kFinal}) {
+  for (const TrialRole role : {TrialRole::kQualify, TrialRole::kScreen, TrialRole::kFinal}) {
     for (const Record& record : recorded.records) {
-      const Measurement* const measured = record.trial.measurement();
-      if (record.trial.role != role || measured == nullptr) continue;
-      if (measured->median_ns > 0) times[Text(record.trial.candidate)] = measured->median_ns / 1e6;
+      const double time_ns = TimeIn(record);
+      if (record.trial.role != role || time_ns <= 0) continue;
+      const double time_ms = time_ns / 1e6;
+      const std::string candidate = Text(record.trial.candidate);
+      if (role == TrialRole::kQualify) {
+        times.try_emplace(candidate, time_ms);
+      } else {
+        times[candidate] = time_ms;
+      }
     }
   }
 }

@@ -53,6 +53,41 @@ TEST(TimedInRecords, FinalsCountForMoreThanScreensAndLaterSetsForMoreThanEarlier
   EXPECT_EQ((*timed)[1].time_ms, 4);
 }
 
+Qualified QuickTime(const std::string& candidate, double quick_ns) {
+  Qualified qualified;
+  qualified.trial.candidate = *ParseCandidate(candidate);
+  qualified.trial.role = TrialRole::kQualify;
+  qualified.quick_ns = quick_ns;
+  return qualified;
+}
+
+// Else a model would know of a candidate only problems for which it is good.
+TEST(TimedInRecords, WhoWasTooSlowToBeScreenedHasItsQuickTime) {
+  MemoryStore store;
+  MeasurementSet set;
+  set.id = NewSetId();
+  set.problem = Normalized(PackedGemm(8, 8, 8));
+  set.target = kTarget;
+  set.environment = kEnvironment;
+  ASSERT_TRUE(store.BeginSet(set).ok());
+  const std::vector<Qualified> qualified = {
+      QuickTime("host.a@1{}", 3e6), QuickTime("host.b@1{}", 70e6), QuickTime("host.c@1{}", 0)};
+  ASSERT_TRUE(store.AppendQualified(set.id, qualified).ok());
+  ASSERT_TRUE(store.Append(set.id, std::vector{Timed("host.a@1{}", TrialRole::kScreen, 2e6)}).ok());
+  // A later quick time says less than an earlier screen.
+  set.id = NewSetId();
+  ASSERT_TRUE(store.BeginSet(set).ok());
+  ASSERT_TRUE(store.AppendQualified(set.id, std::vector{QuickTime("host.a@1{}", 4e6)}).ok());
+
+  const auto timed = TimedInRecords(store, kTarget, OriginOf(kTarget, kEnvironment));
+
+  ASSERT_TRUE(timed.ok());
+  ASSERT_EQ(timed->size(), 2u);
+  EXPECT_EQ((*timed)[0].time_ms, 2);
+  EXPECT_EQ((*timed)[1].algorithm, "host.b@1{}");
+  EXPECT_EQ((*timed)[1].time_ms, 70);
+}
+
 TEST(TimedInRecords, SetsOfOtherLibrariesAndDevicesDoNotCount) {
   MemoryStore store;
   const Problem problem = Normalized(PackedGemm(8, 8, 8));
