@@ -64,6 +64,19 @@ std::string WhyNotCaptured(const Candidate& candidate) {
                      Text(candidate));
 }
 
+// Of those that are predicted to be quicker than the default, at `of_default`, those that are so by
+// more than the model errs stay before it, how many is returned, and the others follow it. Where
+// all times are uncertain the one that is predicted to be the quickest is the one most underrated.
+size_t PutAheadWhoIsSurelyQuicker(std::vector<PredictedCandidate>& predicted,
+                                  std::vector<PredictedCandidate>::iterator of_default) {
+  const double default_ns = of_default->time_ns;
+  const auto rest = std::stable_partition(
+      predicted.begin(), of_default,
+      [&](const PredictedCandidate& each) { return each.high_ns < default_ns; });
+  std::rotate(rest, of_default, of_default + 1);
+  return static_cast<size_t>(rest - predicted.begin());
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(DispatchParts parts, DispatchOptions options)
@@ -398,19 +411,20 @@ void Dispatcher::AddPredicted(Draft& draft) const {
     // Where somebody waits, its parameters are looked at when it is loaded.
     return found->second && (is_hasty || FitsUntried(draft.problem, candidate).ok());
   };
-  const std::vector<PredictedCandidate> predicted = parts_.predictor->Predict(
+  std::vector<PredictedCandidate> predicted = parts_.predictor->Predict(
       draft.problem, is_wanted, is_hasty ? kPredictedInHaste : kPredictedAtLeisure);
   // Who is quicker than the default can only be said where its own time is predicted, too.
-  const bool has_default =
-      std::any_of(predicted.begin(), predicted.end(),
-                  [&](const PredictedCandidate& each) { return each.candidate == *fallback; });
-  if (!has_default) return;
+  const auto of_default = std::ranges::find(predicted, *fallback, &PredictedCandidate::candidate);
+  if (of_default == predicted.end()) return;
+  const auto quicker = static_cast<size_t>(of_default - predicted.begin());
+  const bool is_doubted = PutAheadWhoIsSurelyQuicker(predicted, of_default) == 0 && quicker > 0;
   for (const PredictedCandidate& each : predicted) {
     Option option;
     option.candidate = each.candidate;
     option.origin = Origin::kPredicted;
-    option.because = &each == &predicted.front() ? "A model expects it to be the quickest."
-                                                 : "The same model puts it behind.";
+    option.because = &each != &predicted.front() ? "The same model puts it behind."
+                     : is_doubted ? "A model is not sure enough that anything is quicker."
+                                  : "A model expects it to be the quickest.";
     option.expected_ns = each.time_ns;
     Add(draft, std::move(option));
   }

@@ -12,7 +12,8 @@ namespace attune {
 
 struct PredictedCandidate {
   Candidate candidate;
-  double time_ns = 0;  // Of one launch, above 0.
+  double time_ns = 0;  // Of one launch, above 0: as likely too long as too short.
+  double high_ns = 0;  // Above nine of ten, at least.
 };
 
 // Thread-safe, and quick: it is asked in the calling thread when a shape is seen for the first

@@ -76,7 +76,8 @@ std::vector<PredictedCandidate> ModelPredictor::Predict(const Problem& problem,
   const std::vector<Prediction> predictions = model->OfKnown(problem, positions);
   std::vector<PredictedCandidate> predicted;
   for (size_t i = 0; i < positions.size(); ++i) {
-    predicted.push_back({model->known()[positions[i]], predictions[i].median_ms * kNsInMs});
+    predicted.push_back({model->known()[positions[i]], predictions[i].median_ms * kNsInMs,
+                         predictions[i].high_ms * kNsInMs});
   }
   std::ranges::stable_sort(predicted, {}, &PredictedCandidate::time_ns);
   return predicted;
