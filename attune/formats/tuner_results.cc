@@ -94,7 +94,19 @@ Status TakeConfig(const std::string& place, const Json& object,
   return Status::Ok();
 }
 
-Status CheckWorked(const std::string& place, const TriedConfig& tried) {
+// What is a time, as in recorded spaces (docs/formats/recorded_space.md).
+constexpr double kLeastMs = 1e-9;
+constexpr double kMostMs = 1e15;
+
+Status CheckTimes(const std::string& place, const TriedConfig& tried) {
+  std::vector<double> times = tried.runtimes_ms;
+  times.insert(times.end(), {tried.time_ms, tried.compile_ms, tried.verification_ms,
+                             tried.benchmark_ms, tried.search_ms, tried.framework_ms});
+  for (const double time : times) {
+    if (time == 0 || (time >= kLeastMs && time <= kMostMs)) continue;
+    return Wrong(place, fmt::format("{:g} ms are no time, which is 0, or {:g} to {:g} ms.", time,
+                                    kLeastMs, kMostMs));
+  }
   if (tried.status != "ok" || tried.time_ms > 0) return Status::Ok();
   return Wrong(place, "it worked and has no time above 0.");
 }
@@ -125,7 +137,7 @@ Result<TriedConfig> ReadCacheEntry(const std::string& place, const Json& entry,
   ATTUNE_ASSIGN_OR_RETURN(tried.search_ms, TimeOf(place, entry, "strategy_time"));
   ATTUNE_ASSIGN_OR_RETURN(tried.framework_ms, TimeOf(place, entry, "framework_time"));
   tried.timestamp = TextOr(entry, "timestamp");
-  ATTUNE_RETURN_IF_ERROR(CheckWorked(place, tried));
+  ATTUNE_RETURN_IF_ERROR(CheckTimes(place, tried));
   return tried;
 }
 
@@ -204,7 +216,7 @@ Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, d
   ATTUNE_RETURN_IF_ERROR(CheckObjectives(place, result));
   TriedConfig tried;
   const Json& config = result["configuration"];
-  if (results.parameters.empty()) {
+  if (results.tried.empty()) {  // The first: a kernel may have no parameters at all.
     for (const auto& item : config.items()) {
       if (!IsParameterName(item.key())) {
         return Wrong(place, fmt::format("'{}' is no name of a parameter.", item.key()));
@@ -217,6 +229,10 @@ Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, d
   }
   ATTUNE_RETURN_IF_ERROR(
       TakeConfig(place + "/configuration", config, results.parameters, tried.config));
+  if (result.contains("invalidity") && !result["invalidity"].is_null() &&
+      !result["invalidity"].is_string()) {
+    return Wrong(place + "/invalidity", fmt::format("{} is no text.", result["invalidity"].dump()));
+  }
   const std::string invalidity = TextOr(result, "invalidity");
   if (!invalidity.empty() && invalidity != "correct") {
     if (std::find(std::begin(kInvalidities), std::end(kInvalidities), invalidity) ==
@@ -242,7 +258,7 @@ Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, d
     }
   }
   tried.timestamp = TextOr(result, "timestamp");
-  ATTUNE_RETURN_IF_ERROR(CheckWorked(place, tried));
+  ATTUNE_RETURN_IF_ERROR(CheckTimes(place, tried));
   return tried;
 }
 

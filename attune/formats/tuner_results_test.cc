@@ -1,5 +1,6 @@
 #include "attune/formats/tuner_results.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,11 +93,47 @@ TEST(TunerResultsTest, WhatHasNoPlaceIsRefusedByName) {
               HasSubstr("/cache/16,a: the parameter 'mode' is missing"));
   EXPECT_THAT(error("\"time\": 3.5", "\"time\": 0"), HasSubstr("no time above 0"));
   EXPECT_THAT(error("\"time\": 3.5", "\"time\": -1"), HasSubstr("is no time"));
+  EXPECT_THAT(error("\"time\": 3.5", "\"time\": 1e308"),
+              HasSubstr("/cache/16,a: 1e+308 ms are no time, which is 0, or 1e-09 to 1e+15 ms."));
   EXPECT_THAT(ReadTunerResults("[]").status().message(), HasSubstr("neither 'cache'"));
   EXPECT_THAT(ReadTunerResults("[[").status().message(), HasSubstr("not JSON"));
   EXPECT_THAT(
       ReadTunerResults(R"({"results": [], "metadata": {"timeunit": "years"}})").status().message(),
       HasSubstr("'years'"));
+}
+
+TEST(TunerResultsTest, AConfigurationOfT4MayHaveNoParametersIfNoneHasAny) {
+  const auto read = [](std::string_view first, std::string_view second) {
+    const auto result = [](std::string_view config) {
+      return fmt::format(
+          R"({{"configuration": {}, "measurements": [{{"name": "time", "value": 1}}]}})", config);
+    };
+    return ReadTunerResults(
+        fmt::format(R"({{"results": [{}, {}]}})", result(first), result(second)));
+  };
+
+  EXPECT_TRUE(read("{}", "{}").ok());
+  for (const auto& [first, second] : {std::pair("{}", R"({"x": 1})"), {R"({"x": 1})", "{}"}}) {
+    EXPECT_EQ(read(first, second).status().message(),
+              "/results/1/configuration: has other parameters than the first one.");
+  }
+}
+
+TEST(TunerResultsTest, WhatIsNoTimeOrNoOutcomeOfT4IsRefused) {
+  const auto error = [](std::string_view value, std::string_view invalidity) {
+    return ReadTunerResults(
+               fmt::format(R"({{"results": [{{"configuration": {{"x": 1}}, "invalidity": {},
+                 "measurements": [{{"name": "time", "value": {}, "unit": "s"}}]}}]}})",
+                           invalidity, value))
+        .status()
+        .message();
+  };
+
+  EXPECT_EQ(error("1", "null"), "");
+  EXPECT_EQ(error("1", "5"), "/results/0/invalidity: 5 is no text.");
+  EXPECT_THAT(error("1e308", R"("correct")"), HasSubstr("/results/0: inf ms are no time"));
+  EXPECT_THAT(error("-1", R"("correct")"), HasSubstr("/results/0: -1000 ms are no time"));
+  EXPECT_THAT(error("1e-320", R"("correct")"), HasSubstr("are no time"));
 }
 
 TEST(TunerResultsTest, T4OfOtherObjectivesAndValuesThatDoNotFitAreRefused) {
