@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -44,11 +46,14 @@ void AddWhatNeverCame(const CaptureOptions& options, capture::CaptureReport& rep
   std::set<std::string> told;
   for (const auto& written : report.written) told.insert(written.kernel);
   for (const auto& refused : report.refused) told.insert(refused.kernel);
-  for (const std::string& kernel : options.kernels) {
-    const auto launched = report.launches.find(kernel);
-    const uint64_t launches = launched == report.launches.end() ? 0 : launched->second;
-    if (told.contains(kernel)) continue;
-    report.refused.push_back({kernel, launches == 0
+  for (const std::string& wanted : options.kernels) {
+    const auto is_meant = [&](const std::string& kernel) {
+      return capture::IsMeant(wanted, kernel);
+    };
+    if (std::any_of(told.begin(), told.end(), is_meant)) continue;
+    uint64_t launches = 0;
+    for (const auto& [kernel, count] : report.launches) launches += is_meant(kernel) ? count : 0;
+    report.refused.push_back({wanted, launches == 0
                                           ? "no launch of it arrived"
                                           : fmt::format("it was launched {} times", launches)});
   }
@@ -94,8 +99,9 @@ void PrintReport(const CaptureOptions& options, const ProgramEnd& end,
     for (const std::string& note : written.notes) say("  " + note);
   }
   for (const auto& refused : report.refused) {
-    say(fmt::format("Not captured: {}{}.", refused.kernel.empty() ? "" : refused.kernel + ": ",
-                    refused.reason));
+    // Reasons of the library are clauses, those of files are sentences.
+    say(fmt::format("Not captured: {}{}{}", refused.kernel.empty() ? "" : refused.kernel + ": ",
+                    refused.reason, refused.reason.ends_with('.') ? "" : "."));
   }
   if (end.signal != 0) {
     say(fmt::format("The program was ended by signal {} ({}).", end.signal,
@@ -117,7 +123,7 @@ std::map<std::string, std::string> VariablesOf(const CaptureOptions& options,
                                                const std::string& library, const fs::path& spool) {
   return {{"LD_PRELOAD", PreloadWith(library)},
           {capture::kSpoolVariable, spool.string()},
-          {capture::kKernelsVariable, fmt::format("{}", fmt::join(options.kernels, ","))},
+          {capture::kKernelsVariable, fmt::format("{}", fmt::join(options.kernels, "\n"))},
           {capture::kLaunchVariable, std::to_string(options.launch)},
           {capture::kCountVariable, std::to_string(options.count)},
           {capture::kMaxBytesVariable, std::to_string(options.max_bytes)}};
@@ -173,6 +179,7 @@ void AddCaptureVerb(CLI::App& program, Invocation& invocation) {
                    "Only kernels of this name; may be repeated (default: all)")
       ->allow_extra_args(false)
       ->check(NameWithin(kMaxKernelNameBytes))
+      ->check(SeenText())
       ->type_name("NAME");
   verb->add_option(
           "--launch", options->launch,
@@ -187,6 +194,7 @@ void AddCaptureVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("--max-bytes", options->max_bytes,
                    "None whose buffers have more bytes together, as 500M or 4G (default: 1G)")
       ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->type_name("BYTES");
   verb->add_option("-o,--output", options->folder, "Folder of the kernel files (default: captured)")
       ->type_name("FOLDER");

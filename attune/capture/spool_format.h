@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace attune::capture {
 
@@ -74,10 +75,16 @@ inline constexpr const char* kRefused = "refused";
 inline constexpr const char* kLaunches = "launches";
 
 // How `attune capture` tells the library what to do.
-inline constexpr const char* kSpoolVariable = "ATTUNE_CAPTURE_SPOOL";      // A folder.
-inline constexpr const char* kKernelsVariable = "ATTUNE_CAPTURE_KERNELS";  // Names, by ','.
-inline constexpr const char* kLaunchVariable = "ATTUNE_CAPTURE_LAUNCH";    // From 1; 0: any.
+inline constexpr const char* kSpoolVariable = "ATTUNE_CAPTURE_SPOOL";  // A folder.
+// Names, by '\n': those of instances of templates have commas.
+inline constexpr const char* kKernelsVariable = "ATTUNE_CAPTURE_KERNELS";
+inline constexpr const char* kLaunchVariable = "ATTUNE_CAPTURE_LAUNCH";  // From 1; 0: any.
 inline constexpr const char* kCountVariable = "ATTUNE_CAPTURE_COUNT";
 inline constexpr const char* kMaxBytesVariable = "ATTUNE_CAPTURE_MAX_BYTES";
+
+// Whether who asks for `wanted` means `kernel`, which may be an instance of a template.
+inline bool IsMeant(std::string_view wanted, std::string_view kernel) {
+  return wanted == kernel || wanted == kernel.substr(0, kernel.find('<'));
+}
 
 }  // namespace attune::capture

@@ -34,7 +34,7 @@ Settings Read() {
   if (is_readable) settings.spool = Variable(kSpoolVariable);
   const std::string names = Variable(kKernelsVariable);
   for (size_t at = 0; at < names.size();) {
-    const size_t end = std::min(names.find(',', at), names.size());
+    const size_t end = std::min(names.find('\n', at), names.size());
     if (end > at) settings.kernels.push_back(names.substr(at, end - at));
     at = end + 1;
   }
@@ -44,10 +44,9 @@ Settings Read() {
 }  // namespace
 
 bool Settings::Wants(const std::string& kernel) const {
-  if (kernels.empty()) return true;
-  const std::string name = kernel.substr(0, kernel.find('<'));
-  return std::any_of(kernels.begin(), kernels.end(),
-                     [&](const std::string& wanted) { return wanted == kernel || wanted == name; });
+  return kernels.empty() ||
+         std::any_of(kernels.begin(), kernels.end(),
+                     [&](const std::string& wanted) { return IsMeant(wanted, kernel); });
 }
 
 std::string Settings::Excess(uint64_t all_bytes) const {

@@ -18,12 +18,12 @@ import program  # noqa: E402  pylint: disable=wrong-import-position
 WHOLE = ("--budget", "100s", "--per-problem", "40s")
 
 
-def launch(attune, *words, status=0, folder="captured"):
+def launch(attune, *words, status=0, folder="captured", options=()):
     settings = {}
     if STAND_IN:
         settings["LD_LIBRARY_PATH"] = STAND_IN
     summary = attune.folder / "summary.json"
-    out, err = attune.run("capture", "-o", folder, "--json", str(summary), "--",
+    out, err = attune.run("capture", "-o", folder, "--json", str(summary), *options, "--",
                           str(attune.binary.parent / "attune_test_cuda_launcher"), *words,
                           status=status, **settings)
     return out, err, json.loads(summary.read_text())
@@ -60,6 +60,17 @@ def test_template(attune):
     program.check([o["type"] for o in kernel["operands"]] == ["f32", "f32"], kernel)
     program.check(kernel["launches"][0]["arguments"]
                   == [{"operand": "x"}, {"operand": "y"}, {"float": 2.0}, {"int": "n"}], kernel)
+
+
+def test_template_by_name(attune):
+    """An instance is asked for with its arguments, which have commas, or by the name of the template."""
+    for name in ("blas::saxpy<float, STEP>", "blas::saxpy"):
+        _, err, summary = launch(attune, "template", folder="named", options=("--kernel", name, "--kernel", "none"))
+        program.check([row["kernel"] for row in summary["captured"]] == ["blas::saxpy<float, STEP>"], (summary, err))
+        program.check([row["kernel"] for row in summary["not_captured"]] == ["none"], summary)
+    _, err, summary = launch(attune, "template", folder="named", options=("--kernel", "blas::saxpy", "--launch", "9"))
+    program.check([(row["kernel"], "launched 1" in row["reason"]) for row in summary["not_captured"]]
+                  == [("blas::saxpy", True)], (summary, err))
 
 
 def test_binary(attune):
@@ -111,6 +122,7 @@ def test(attune):
     test_source_and_data(attune)
     test_asked_for_its_address(attune)
     test_template(attune)
+    test_template_by_name(attune)
     test_binary(attune)
     if STAND_IN:
         test_captured_stream(attune)

@@ -273,6 +273,9 @@ def test_folders(attune):
     program.check("Cannot start '/no/such/program'" in err, err)
     attune.run("capture", "--", "/etc/passwd", status=126)
     attune.run("capture", "--launch", "0", "--", "true", status=2)
+    for size in ("0", "-1"):
+        err = attune.run("capture", "--max-bytes", size, "--", "true", status=2)[1]
+        program.check("--max-bytes" in err, err)
     # A summary that cannot be written does not change the status.
     err = attune.run("capture", "--json", "/no/such/folder/x", "--", "true")[1]
     program.check("--json" in err, err)
