@@ -68,7 +68,8 @@ Result<std::string> Gunzip(std::string_view bytes, size_t max_bytes) {
     } else if (code != Z_OK) {
       // Z_BUF_ERROR: there is nothing left to read, and the end was not seen.
       return DataLoss(fmt::format("A packed file is {} at byte {}.",
-                                  code == Z_BUF_ERROR ? "cut off" : "damaged", stream.total_in));
+                                  code == Z_BUF_ERROR ? "cut off" : "damaged",
+                                  bytes.size() - stream.avail_in));
     }
   }
 }

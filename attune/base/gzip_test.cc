@@ -39,6 +39,12 @@ TEST(GunzipTest, ADamagedByteIsSeen) {
   EXPECT_EQ(Gunzip(damaged).status().code(), StatusCode::kDataLoss);
 }
 
+TEST(GunzipTest, WhereAFileIsDamagedIsCountedFromItsBeginning) {
+  EXPECT_EQ(Gunzip(kHello + "junk").status().message(), "A packed file is damaged at byte 27.");
+  EXPECT_EQ(Gunzip(kHello + kHello.substr(0, 20)).status().message(),
+            "A packed file is cut off at byte 45.");
+}
+
 TEST(GunzipTest, MoreThanWasAllowedIsRefused) {
   EXPECT_EQ(Gunzip(kHello, 4).status().code(), StatusCode::kResourceExhausted);
 }
