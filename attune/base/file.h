@@ -18,7 +18,8 @@ Result<std::string> ReadFile(const std::filesystem::path& path,
                              size_t max_bytes = kLargestFileBytes);
 
 // The same without waiting for anybody: a pipe, which may never have anything to read, is refused
-// with kInvalidArgument. For files whose names nobody has just typed.
+// with kInvalidArgument. For files that are read more than once, or whose names nobody has just
+// typed.
 Result<std::string> ReadFileAtOnce(const std::filesystem::path& path,
                                    size_t max_bytes = kLargestFileBytes);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxBinaryBytes = size_t{64} * 1024 * 1024;
 
 Status LoadBinary(const std::filesystem::path& path, KernelFile& file) {
-  Result<std::string> bytes = ReadFile(path.parent_path() / file.source_names.front());
+  Result<std::string> bytes = ReadFileAtOnce(path.parent_path() / file.source_names.front());
   if (!bytes.ok()) return bytes.error().WithContext("/binary");
   if (bytes->empty() || bytes->size() > kMaxBinaryBytes) {
     return InvalidArgument(fmt::format("/binary: '{}' has {} bytes; 1 to {} are allowed.",
@@ -32,10 +32,15 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
     const bool is_opencl =
         file.source_names[i].ends_with(".cl") || file.source_names[i].ends_with(".opencl");
     if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
-    Result<std::string> text = ReadFile(path.parent_path() / file.source_names[i]);
+    Result<std::string> text = ReadFileAtOnce(path.parent_path() / file.source_names[i]);
     if (!text.ok()) return text.error().WithContext(place);
     if (const Status source = RefuseCompiledCode(file.source_names[i], *text); !source.ok()) {
       return InvalidArgument(source.message()).WithContext(place);
+    }
+    // Drivers are given text up to the first of them.
+    if (const size_t zero = text->find('\0'); zero != std::string::npos) {
+      return InvalidArgument(fmt::format("{}: '{}' is no text: byte {} is zero.", place,
+                                         file.source_names[i], zero + 1));
     }
     file.source += fmt::format("#line 1 \"{}\"\n{}\n", file.source_names[i], *text);
     if (file.source.size() > kMaxKernelSourceBytes) {
@@ -86,7 +91,7 @@ Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view js
 }  // namespace
 
 Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFileAtOnce(path));
   // Whoever is too large for a kernel file is told so, and nobody looks into it before.
   const auto document = json.size() <= kMaxKernelFileBytes
                             ? nlohmann::json::parse(json, nullptr, false)

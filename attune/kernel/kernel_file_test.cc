@@ -1,5 +1,7 @@
 #include "attune/kernel/kernel_file.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <functional>
 #include <set>
@@ -11,6 +13,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/random.h"
+#include "attune/base/scratch_folder.h"
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/problem_fields.h"
@@ -19,6 +22,7 @@ namespace attune::kernel {
 namespace {
 
 using Json = nlohmann::json;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -219,6 +223,21 @@ TEST(KernelFileTest, MissingSourceIsReportedByPath) {
   ASSERT_EQ(library.reports.size(), 1u);
   EXPECT_FALSE(library.reports[0].available);
   EXPECT_THAT(library.reports[0].missing, HasSubstr("test.cl"));
+}
+
+// Which is opened again by each process that compiles, so that nobody could feed it.
+TEST(KernelFileTest, APipeIsRefusedAndNotWaitedFor) {
+  const auto folder = *ScratchFolder::Make("attune-kernel-file");
+  const auto path = folder->path() / "a.json";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(LoadKernelFile(path, KernelLanguage::kOpenCl).status().message(),
+              HasSubstr("a.json' is a pipe"));
+
+  std::filesystem::remove(path);
+  ASSERT_TRUE(WriteFileAtomically(path, SmallFile().dump()).ok());
+  ASSERT_EQ(::mkfifo((folder->path() / "test.cl").c_str(), 0600), 0);
+  EXPECT_THAT(LoadKernelFile(path, KernelLanguage::kOpenCl).status().message(),
+              AllOf(HasSubstr("/sources/0: "), HasSubstr("test.cl' is a pipe")));
 }
 
 TEST(KernelLibraryTest, EarlierFolderReplacesAKernelOfTheSameName) {

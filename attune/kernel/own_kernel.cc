@@ -177,7 +177,7 @@ Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& p
   if (!own.reference.file.empty()) {
     const std::filesystem::path other = path.parent_path() / own.reference.file;
     auto loaded = LoadKernelFile(other, file.language);
-    ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
+    ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFileAtOnce(path));
     const std::string place =
         fmt::format("{}:{}: /reference/kernel", path.string(), LineOf(json, "/reference/kernel"));
     if (!loaded.ok()) return loaded.error().WithContext(place);

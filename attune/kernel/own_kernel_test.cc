@@ -310,6 +310,9 @@ TEST_F(OwnKernelLibraryTest, CompiledCodeIsRefusedByName) {
     EXPECT_THAT(file.error().message(), HasSubstr("scale.json:"));
     EXPECT_THAT(file.error().message(), HasSubstr(what));
   }
+  Write("scale.cl", std::string("// Half of it.\n\0kernel", 22));
+  EXPECT_THAT(LoadKernelFile(path, kOpenCl).status().message(),
+              HasSubstr("/sources/0: 'scale.cl' is no text: byte 16 is zero."));
   for (const std::string name : {"step.cubin", "step.ptx", "step.spv", "step.fatbin"}) {
     const Status status = ErrorAfter([&](Json& j) { j["sources"][0] = name; });
     EXPECT_THAT(status.message(), HasSubstr("/sources/0: '" + name + "' is "));
