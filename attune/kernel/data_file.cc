@@ -51,13 +51,18 @@ Result<std::string> ReadDataFile(const std::filesystem::path& folder, const Data
                                          path.string(), size_bytes, kMaxDataBytes));
   }
   // Of what does not shrink, gzip makes a little more.
-  ATTUNE_ASSIGN_OR_RETURN(std::string bytes,
-                          ReadFileAtOnce(path, size_bytes + size_bytes / 64 + 4096));
+  const size_t most_bytes = size_bytes + size_bytes / 64 + 4096;
+  auto read = ReadFileAtOnce(path, most_bytes);
+  if (!read.ok() && read.error().code() == StatusCode::kResourceExhausted) {
+    return damaged(
+        fmt::format("has more than {} bytes, where {} were captured", most_bytes, size_bytes));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(std::string bytes, std::move(read));
   if (file.path.ends_with(kPackedEnding)) {
     if (!IsGzip(bytes)) return damaged("is not packed by gzip");
     auto content = Gunzip(bytes, size_bytes);
     if (!content.ok()) {
-      return content.error().WithContext(fmt::format("The data file '{}'", path.string()));
+      return damaged(fmt::format("cannot be unpacked ({})", content.error().message()));
     }
     bytes = *std::move(content);
   }

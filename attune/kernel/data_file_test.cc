@@ -89,12 +89,15 @@ TEST_F(DataFileTest, AFileThatIsCutOffDamagedOrAnotherIsNamed) {
     ASSERT_FALSE(memory.ok());
     EXPECT_THAT(memory.error().message(), HasSubstr((folder() / "x.before.gz").string()));
     EXPECT_THAT(memory.error().message(), HasSubstr(what));
+    EXPECT_THAT(memory.error().message(), HasSubstr("Capture the launch again"));
+    EXPECT_EQ(memory.error().code(), StatusCode::kDataLoss);
   };
 
   expect(packed.substr(0, packed.size() - 9), "cut off");
   expect("", "not packed by gzip");
   expect(*Gzip(kAfter), "other bytes");
   expect(*Gzip(kBefore + "more"), "More than 16 bytes");
+  expect(std::string(100'000, 'x'), "has more than 4112 bytes, where 16 were captured");
   expect(*Gzip(kBefore.substr(4)), "holds 12 bytes, and the operand has 16");
   ASSERT_TRUE(std::filesystem::remove(folder() / "x.before.gz"));
   EXPECT_EQ(ReadBefore().status().code(), StatusCode::kNotFound);
