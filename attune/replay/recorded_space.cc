@@ -108,6 +108,8 @@ Result<Config> ConfigFrom(const std::vector<std::string_view>& names,
 }  // namespace
 
 Result<RecordedSpace> ReadRecordedSpace(std::string_view csv) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // Of files that come from Windows.
+  if (csv.starts_with(kByteOrderMark)) csv.remove_prefix(kByteOrderMark.size());
   const std::vector<std::string_view> lines = Lines(csv);
   if (lines.empty())
     return InvalidArgument("A recorded space needs a line that names its columns.");

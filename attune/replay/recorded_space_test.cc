@@ -32,6 +32,14 @@ TEST(RecordedSpaceTest, KeepsTheOrderOfTheFileAndWhatEachConfigTook) {
   EXPECT_EQ(recorded->trials[1].charged_ms(), 51);
 }
 
+TEST(RecordedSpaceTest, AByteOrderMarkIsNoPartOfTheFirstName) {
+  const auto recorded =
+      ReadRecordedSpace(fmt::format("\xef\xbb\xbfx,{}{}", kTrialColumns, "8,ok,1.5,100,2,30,4\n"));
+
+  ASSERT_TRUE(recorded.ok()) << recorded.status().message();
+  EXPECT_EQ(Text(recorded->space.At(0)), "x=8");
+}
+
 TEST(RecordedSpaceTest, WhatCannotBeReadIsNamedWithItsLine) {
   const std::string header = fmt::format("x,{}", kTrialColumns);
 
