@@ -362,12 +362,21 @@ class T1Reader {
     ATTUNE_RETURN_IF_ERROR(global.CheckObject({}, {"X", "Y", "Z"}));
     if (!global.Has(kAxes[axis])) return std::string("1");
     ATTUNE_ASSIGN_OR_RETURN(const std::string extent, ExpressionText(global.Member(kAxes[axis])));
-    const bool is_groups =
-        kernel.Has("GlobalSizeType") && kernel.Member("GlobalSizeType").value() == "CUDA";
-    return is_groups ? extent : fmt::format("ceil_div({}, {})", extent, local);
+    return counts_groups_ ? extent : fmt::format("ceil_div({}, {})", extent, local);
+  }
+
+  Status ReadGlobalSizeType(const JsonPlace& kernel) {
+    if (!kernel.Has("GlobalSizeType")) return Status::Ok();
+    const JsonPlace place = kernel.Member("GlobalSizeType");
+    if (place.value().is_null()) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(const std::string text, place.Text(kMaxTextBytes));
+    counts_groups_ = Lower(text) == "cuda";
+    if (counts_groups_ || Lower(text) == "opencl") return Status::Ok();
+    return place.Error(fmt::format("'{}' is not CUDA or OpenCL.", text));
   }
 
   Status ReadGeometry(const JsonPlace& kernel) {
+    ATTUNE_RETURN_IF_ERROR(ReadGlobalSizeType(kernel));
     launch_["local"] = Json::array();
     launch_["groups"] = Json::array();
     for (size_t axis = 0; axis < std::size(kAxes); ++axis) {
@@ -392,6 +401,7 @@ class T1Reader {
   Json parameters_ = Json::object();  // Values by name.
   std::string language_;
   size_t problem_dimensions_ = 0;
+  bool counts_groups_ = false;  // GlobalSize, of groups and not of work-items.
 };
 
 }  // namespace

@@ -43,6 +43,34 @@ TEST(T1FileTest, AKernelIsReadWithItsSpaceItsSizesAndItsGeometry) {
   EXPECT_THAT(source, HasSubstr("#define kernel_tuner 1\n"));
 }
 
+TEST(T1FileTest, AGlobalSizeCountsGroupsOrWorkItemsAsItsTypeSays) {
+  const auto groups = [](const Json& type) {
+    Json json = Stencil();
+    Json& kernel = json["KernelSpecification"];
+    kernel.erase("ProblemSize");
+    kernel["Arguments"] = Json::array();
+    for (const char* name : {"out", "in"}) {
+      kernel["Arguments"].push_back({{"Name", name},
+                                     {"Type", "float"},
+                                     {"MemoryType", "Vector"},
+                                     {"AccessType", "ReadWrite"},
+                                     {"FillType", "Constant"},
+                                     {"Size", "4096"}});
+    }
+    kernel["GlobalSize"] = {{"X", "4096"}};
+    kernel["GlobalSizeType"] = type;
+    const auto converted = KernelFileOfT1(json);
+    EXPECT_TRUE(converted.ok()) << converted.status().message();
+    return converted.ok() ? (*converted)["launches"][0]["groups"][0].get<std::string>() : "";
+  };
+
+  EXPECT_EQ(groups("CUDA"), "4096");
+  EXPECT_EQ(groups("cuda"), "4096");
+  for (const Json& type : {Json("OpenCL"), Json()}) {
+    EXPECT_THAT(groups(type), HasSubstr("ceil_div(4096, "));
+  }
+}
+
 TEST(T1FileTest, WhatCannotBeExpressedIsRefusedByName) {
   struct Case {
     std::function<void(Json&)> change;
@@ -56,6 +84,8 @@ TEST(T1FileTest, WhatCannotBeExpressedIsRefusedByName) {
        "/KernelSpecification/CompilerOptions/0", "'-use_fast_math'"},
       {[&](Json& j) { kernel(j)["Misc"] = 1; }, "/KernelSpecification/Misc", "unknown key"},
       {[&](Json& j) { kernel(j)["Stream"] = 3; }, "/KernelSpecification/Stream", "stream"},
+      {[&](Json& j) { kernel(j)["GlobalSizeType"] = "SYCL"; },
+       "/KernelSpecification/GlobalSizeType", "'SYCL' is not CUDA or OpenCL"},
       {[&](Json& j) { kernel(j)["SharedMemory"] = 64; }, "/KernelSpecification/SharedMemory",
        "argument"},
       {[&](Json& j) { kernel(j)["Arguments"][1]["MemType"] = "Constant"; },
