@@ -14,8 +14,10 @@
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/base/gzip.h"
+#include "attune/profile/json_line.h"
 #include "attune/replay/replay.h"
 #include "attune/search/searcher.h"
+#include "attune/space/config.h"
 
 namespace attune {
 namespace {
@@ -27,6 +29,7 @@ struct ReplayOptions {
   bool default_is_chosen = false;
   int repeats = 100;
   std::string report;  // Empty: none.
+  std::string log;     // Empty: none.
   bool json = false;
 };
 
@@ -53,7 +56,30 @@ Result<std::vector<TimesElsewhere>> ReadElsewhere(const RecordedSpace& recorded,
   return elsewhere;
 }
 
-Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& options) {
+// A line of JSON for each evaluation of each run.
+std::string LogOf(const ReplayedSpace& replayed, const RecordedSpace& recorded) {
+  std::string lines;
+  for (size_t run = 0; run < replayed.result.logs.size(); ++run) {
+    for (const ReplayedTrial& evaluation : replayed.result.logs[run]) {
+      const RecordedTrial& trial = recorded.trials[evaluation.index];
+      Json line = {{"space", replayed.name},
+                   {"seed", run + 1},
+                   {"config", Text(recorded.space.At(evaluation.index))},
+                   {"time_ms", nullptr},
+                   {"charged_ms", trial.charged_ms()},
+                   {"after_ms", evaluation.after_ms},
+                   {"best_ms", nullptr}};
+      if (trial.time_ms.has_value()) line["time_ms"] = *trial.time_ms;
+      if (evaluation.best_ms.has_value()) line["best_ms"] = *evaluation.best_ms;
+      lines += DumpLine(line);
+    }
+  }
+  return lines;
+}
+
+// What goes to the file of --log is appended to `log`.
+Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& options,
+                                  std::string& log) {
   ATTUNE_ASSIGN_OR_RETURN(const RecordedSpace recorded, ReadSpace(file));
   ATTUNE_ASSIGN_OR_RETURN(const auto elsewhere, ReadElsewhere(recorded, options));
   ReplayedSpace replayed;
@@ -67,6 +93,7 @@ Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& 
   auto result = ReplayRepeatedly(recorded, make, options.repeats);
   if (!result.ok()) return result.status().WithContext(file);
   replayed.result = *std::move(result);
+  if (!options.log.empty()) log += LogOf(replayed, recorded);
   return replayed;
 }
 
@@ -129,12 +156,20 @@ void PrintReplay(const std::vector<ReplayedSpace>& spaces, const ReplayOptions& 
 
 Result<int> RunReplay(Application& application, const ReplayOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.report));
+  ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.log, "--log"));
   ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.report, options.spaces));
   ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.report, options.elsewhere));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.log, options.spaces));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.log, options.elsewhere));
+  ATTUNE_RETURN_IF_ERROR(CheckTwoFiles(options.report, options.log, "--log"));
+  std::string log;
   std::vector<ReplayedSpace> spaces;
   for (const std::string& file : options.spaces) {
-    ATTUNE_ASSIGN_OR_RETURN(ReplayedSpace replayed, ReplaySpace(file, options));
+    ATTUNE_ASSIGN_OR_RETURN(ReplayedSpace replayed, ReplaySpace(file, options, log));
     spaces.push_back(std::move(replayed));
+  }
+  if (!options.log.empty()) {
+    ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.log, log, "--log"));
   }
   if (!options.report.empty()) {
     ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.report,
@@ -151,7 +186,7 @@ Result<int> RunReplay(Application& application, const ReplayOptions& options) {
     json["score_median"] = summary.median;
     json["share_reaching_target"] = summary.share_reaching_target;
     application.out().Print(Dump(json));
-  } else if (options.report != "-") {
+  } else if (options.report != "-" && options.log != "-") {
     PrintReplay(spaces, options, application.out());
   }
   return kExitDone;
@@ -193,6 +228,10 @@ void AddReplayVerb(CLI::App& program, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("N");
   verb->add_option("-o", options->report, "Also write a page with a plot for each space")
+      ->type_name("FILE");
+  verb->add_option("--log", options->log,
+                   "Also write what each run asked for, in order, and what it was charged: a line "
+                   "of JSON for each evaluation")
       ->type_name("FILE");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
