@@ -33,6 +33,9 @@ constexpr int64_t kNsPerMs = 1'000'000;
 constexpr double kNsPerSecond = 1e9;
 // Also how long a program that has closed its output and not ended is not looked at.
 constexpr int64_t kLongestPollMs = 50;
+// How long the output of a program that has ended is read on, where something that it started holds
+// it open.
+constexpr int64_t kHeldOutputNs = 500 * kNsPerMs;
 
 struct Pipe {
   UniqueFd read_end;
@@ -198,9 +201,13 @@ Result<ProgramEnd> RunToEnd(const ProgramCommand& command) {
     const bool is_over = source.revents != 0 && ReadSome(source.fd, command.max_output_bytes, text);
     if (is_over) source.fd = -1;
   };
+  int64_t held_until_ns = 0;  // Unknown while it runs.
   for (siginfo_t status; SteadyNowNs() < end_ns;) {
     const bool is_read = sources[0].fd < 0 && sources[1].fd < 0;
-    if (is_read && group->HasEnded(status)) return EndOf(status, std::move(end));
+    if (group->HasEnded(status)) {
+      if (held_until_ns == 0) held_until_ns = SteadyNowNs() + kHeldOutputNs;
+      if (is_read || SteadyNowNs() >= held_until_ns) return EndOf(status, std::move(end));
+    }
     // Not before: what it has started may hold its output when it has ended.
     if (is_read) sources[2].fd = group->ended_fd();
     if (command.go_on != nullptr && !command.go_on()) {

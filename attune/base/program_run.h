@@ -55,7 +55,8 @@ std::string FindProgram(const std::string& name);
 std::string LastLineOf(std::string_view log);
 
 // Runs the command to its end, in a process group of its own that ends with this call, and with
-// this process, whatever ends that. kUnavailable if it cannot be started.
+// this process, whatever ends that. What it started and left running is not waited for.
+// kUnavailable if it cannot be started.
 Result<ProgramEnd> RunToEnd(const ProgramCommand& command);
 
 // The same for those of whom only an exit is of use: kUnavailable also if it dies of a signal,

@@ -71,6 +71,17 @@ TEST(ProgramRunTest, OneThatDoesNotEndIsKilledWithItsChildren) {
   EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(kAmpleNs));
 }
 
+TEST(ProgramRunTest, WhatItLeavesRunningWithItsOutputIsNotWaitedFor) {
+  const int64_t begin_ns = SteadyNowNs();
+
+  const auto output = RunProgram(Shell("tail -f /dev/null & echo done; exit 3"));
+
+  ASSERT_TRUE(output.ok()) << output.status().ToString();
+  EXPECT_EQ(output->exit_status, 3);
+  EXPECT_EQ(output->out, "done\n");
+  EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(kAmpleNs / 3));
+}
+
 TEST(ProgramRunTest, OneThatClosesItsOutputAndGoesOnIsKilledToo) {
   const auto output = RunProgram(Shell("exec tail -f /dev/null >/dev/null 2>/dev/null", kShortNs));
 
