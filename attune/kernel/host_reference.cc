@@ -1,9 +1,11 @@
 // References that are no kernels: a program of the user's, or results that were kept.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,14 @@ namespace fs = std::filesystem;
 // Whoever waits ends the process that waits for the program, which ends that, too.
 constexpr int64_t kDeadlineNs = 3600LL * 1'000'000'000;
 constexpr size_t kMostLogBytes = 500;
+
+// The end of what a program said, which is where most say why they ended, without half a line.
+std::string_view EndOf(std::string_view log) {
+  log = log.substr(0, log.find_last_not_of(" \n\r\t") + 1);
+  if (log.size() <= kMostLogBytes) return log;
+  log.remove_prefix(log.size() - kMostLogBytes);
+  return log.substr(log.find('\n') + 1);
+}
 
 std::string_view Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -71,19 +81,22 @@ class ProgramExecutable final : public Executable {
                             RunProgram({std::move(words), folder_, kDeadlineNs}));
     if (output.exit_status == 0) return Status::Ok();
     return Unavailable(fmt::format("The reference program '{}' ended with status {}: {}", words_[0],
-                                   output.exit_status, output.log.substr(0, kMostLogBytes)));
+                                   output.exit_status, EndOf(output.log)));
   }
 
   Result<std::string> OutputOf(const Operand& operand, const fs::path& scratch) const {
     const size_t size_bytes = SpanBytes(operand.tensor);
-    auto bytes = ReadFileAtOnce(scratch / (operand.name + ".out"), size_bytes + 1);
+    const fs::path path = scratch / (operand.name + ".out");
+    auto bytes = ReadFileAtOnce(path, size_bytes + 1);
     const bool is_whole = bytes.ok() && bytes->size() == size_bytes;
     if (is_whole) return bytes;
+    std::error_code is_no_file;
+    const uintmax_t written_bytes = fs::file_size(path, is_no_file);
     return Unavailable(fmt::format(
         "The reference program '{}' has to write {} bytes into {}.out in the folder that it is "
         "given, and {}.",
         words_[0], size_bytes, operand.name,
-        bytes.ok() ? fmt::format("wrote {}", bytes->size()) : "did not"));
+        is_no_file ? "did not" : fmt::format("wrote {}", written_bytes)));
   }
 
   const std::vector<std::string> words_;

@@ -92,6 +92,17 @@ def test_mistakes(attune, folder):
     err = attune.run("tune", "--kernel", str(folder / "axpy.json"), "--size", "n=8", *WHOLE,
                      status=1)[1]
     program.check("no data today" in err, err)
+    # Of pages only the end counts; and what is too long is not missing.
+    def reference(code):
+        (folder / "axpy_reference.py").write_text("import pathlib, sys\n" + code)
+        return attune.run("tune", "--kernel", str(folder / "axpy.json"), "--size", "n=8", *WHOLE,
+                          status=1)[1]
+
+    err = reference("sys.exit('\\n'.join(['so far so good'] * 99 + ['table is empty']))\n")
+    program.check("table is empty" in err, err)
+    err = reference("for name in 'y', 'pairs':\n"
+                    "  (pathlib.Path(sys.argv[1]) / (name + '.out')).write_bytes(b'0' * 999)\n")
+    program.check("has to write 64 bytes into y.out" in err and "wrote 999" in err, err)
 
 
 HEADER_USER = """
