@@ -67,7 +67,7 @@ std::string CandidateLine(const RunSummary& summary) {
     pruned += outcome.report.pruned;
     for (const auto& [kind, count] : outcome.report.failures) failures[kind] += count;
   }
-  if (considered == 0) return "";
+  if (considered == 0 && quarantined == 0) return "";
   std::string text = fmt::format("{} candidates tried", considered);
   if (taken_over > 0) text += fmt::format(" ({} of them before the run was cut off)", taken_over);
   for (const auto& [kind, count] : failures) text += fmt::format(", {} {}", count, Name(kind));

@@ -160,8 +160,7 @@ Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
   ATTUNE_ASSIGN_OR_RETURN(const TuneReport report,
                           TuneOwnKernel(place, file_, WithUsual(sizes), options));
   if (report.choice.has_value()) return Status::Ok();
-  return Unavailable(
-      fmt::format("Kernel {}: {}", file_.own->name, NothingTimedNote(report.failures)));
+  return Unavailable(fmt::format("Kernel {}: {}", file_.own->name, NothingTimedNote(report)));
 }
 
 Result<std::optional<ServedConfig>> KernelHandle::NearestFor(const kernel::OwnSizes& sizes,

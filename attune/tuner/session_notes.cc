@@ -1,8 +1,25 @@
 #include "attune/tuner/session_notes.h"
 
+#include <cstddef>
+
 #include <fmt/format.h>
 
+#include "attune/base/text.h"
+
 namespace attune {
+namespace {
+
+// What a compiler says can be pages; its beginning names the first mistake.
+constexpr size_t kMostSaidBytes = 400;
+
+// The beginning of `message`, without what ends its last line or sentence.
+std::string WithoutEnd(const std::string& message) {
+  std::string text(FirstBytes(message, kMostSaidBytes));
+  if (text.size() < message.size()) return text + "...";
+  return text.substr(0, text.find_last_not_of(" \n\r\t.") + 1);
+}
+
+}  // namespace
 
 std::string UnsteadyNote(const Choice& choice) {
   const Measurement& of_default = choice.default_measurement;
@@ -64,13 +81,22 @@ std::string TakenOverNote(int64_t count, int64_t searched_ns) {
       count, static_cast<double>(searched_ns) / 1e9);
 }
 
-std::string NothingTimedNote(const std::map<FailureKind, int64_t>& failures) {
-  std::string kinds;
-  for (const auto& [kind, count] : failures) {
-    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, Name(kind));
+std::string NothingTimedNote(const TuneReport& report) {
+  std::string why;
+  for (const auto& [kind, count] : report.failures) {
+    why += fmt::format("{}{} {}", why.empty() ? "" : ", ", count, Name(kind));
   }
-  if (kinds.empty()) return "No candidate could be timed: none was ready in time.";
-  return fmt::format("No candidate could be timed: {}. 'attune explain' tells of each.", kinds);
+  if (report.quarantined > 0) {
+    why += fmt::format(
+        "{}{} left out because of what an earlier run met ('attune tune --retry-quarantined' tries "
+        "them again)",
+        why.empty() ? "" : ", ", report.quarantined);
+  }
+  if (why.empty()) return "No candidate could be timed: none was ready in time.";
+  if (!report.first_failure.empty()) {
+    why += fmt::format(". The first said: {}", WithoutEnd(report.first_failure));
+  }
+  return fmt::format("No candidate could be timed: {}. 'attune explain' tells of each.", why);
 }
 
 std::string LostBaselineNote(const Candidate& baseline) {

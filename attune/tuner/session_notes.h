@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "attune/trial/candidate.h"
 #include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
+#include "attune/tuner/tuner.h"
 
 namespace attune {
 
@@ -38,8 +38,9 @@ std::string LostDefaultNote(const Candidate& candidate, bool was_late);
 // That so many candidates were tried by a tuning that was cut off, whose search took `searched_ns`.
 std::string TakenOverNote(int64_t count, int64_t searched_ns);
 
-// That no candidate could be timed, and how those failed that were tried.
-std::string NothingTimedNote(const std::map<FailureKind, int64_t>& failures);
+// That no candidate could be timed, how those failed that were tried and what the first of them
+// said, or that none was tried. REQUIRES: !report.choice.
+std::string NothingTimedNote(const TuneReport& report);
 
 // That `baseline` failed while it was timed.
 std::string LostBaselineNote(const Candidate& baseline);

@@ -108,7 +108,7 @@ class Run {
       outcome.kind = outcome.report.choice.has_value() ? ProblemOutcome::Kind::kTuned
                                                        : ProblemOutcome::Kind::kFailed;
       if (!outcome.report.choice.has_value()) {
-        outcome.message = NothingTimedNote(outcome.report.failures);
+        outcome.message = NothingTimedNote(outcome.report);
       } else if (!options_.retune && past.is_decided && past.tried_fewer) {
         outcome.message = "measured again, because fewer candidates were tried before";
       } else if (!options_.retune && past.is_decided) {

@@ -84,6 +84,7 @@ struct TuneReport {
   int64_t qualified = 0;
   int64_t timed = 0;
   std::map<FailureKind, int64_t> failures;
+  std::string first_failure;  // What the first of them said; any bytes.
   int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
   int64_t taken_over = 0;   // Of those considered, tried by a tuning that was cut off.
   int64_t pruned = 0;       // Not run, because of a model (TuneOptions::prune).

@@ -276,6 +276,11 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   return Status::Ok();
 }
 
+void TuningSession::NoteFailure(const Failure& failure) {
+  if (report_.failures.empty()) report_.first_failure = failure.message;
+  ++report_.failures[failure.kind];
+}
+
 void TuningSession::Learn(CandidateSource& source, const std::vector<Candidate>& batch,
                           const std::vector<Qualified>& results) {
   unfinished_.insert(batch.begin(), batch.end());
@@ -283,7 +288,7 @@ void TuningSession::Learn(CandidateSource& source, const std::vector<Candidate>&
   for (const Qualified& result : results) {
     const Trial& trial = result.trial;
     if (const Failure* failure = trial.failure()) {
-      ++report_.failures[failure->kind];
+      NoteFailure(*failure);
       ++progress_.failed;
       Tell(source, AskedOf(result), std::nullopt);
       continue;
@@ -423,7 +428,7 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
     const RaceEntry& entry = race.entries[i];
     if (std::holds_alternative<std::monostate>(entry.outcome)) continue;
     if (const Failure* failure = entry.failure()) {
-      ++report_.failures[failure->kind];
+      NoteFailure(*failure);
       if (IsStanding(entrants[i].candidate)) standing_failed_ = true;
     }
     const bool is_baseline = i == 0 && entry.failure() == nullptr;
@@ -485,7 +490,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
     return std::holds_alternative<std::monostate>(trial.outcome);
   });
   for (const Trial& trial : trials) {
-    if (const Failure* failure = trial.failure()) ++report_.failures[failure->kind];
+    if (const Failure* failure = trial.failure()) NoteFailure(*failure);
   }
   // A default that failed is no baseline to anybody.
   if (!decided && !trials.empty()) trials[0].is_default = false;

@@ -67,6 +67,7 @@ class TuningSession {
   // What came of `batch`.
   void Learn(CandidateSource& source, const std::vector<Candidate>& batch,
              const std::vector<Qualified>& results);
+  void NoteFailure(const Failure& failure);
   // As those of the source, of which the standing choice may or may not be one: it is qualified
   // once, and the source gets its time when it asks for it.
   std::vector<Candidate> Ask(CandidateSource& source);

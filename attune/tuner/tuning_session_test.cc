@@ -327,6 +327,7 @@ TEST_F(RetuningTest, WhereNobodyCanBeTimedNothingIsChosen) {
   const TuneReport again = Tune(4000 * kMillisecondNs);
 
   EXPECT_FALSE(again.choice.has_value());
+  EXPECT_EQ(again.first_failure, "As told.");
   EXPECT_EQ(Best(), 7);
 }
 
