@@ -58,8 +58,8 @@ struct GivenKernel {
 };
 
 void TakeKernel(const GivenKernel& given, std::vector<std::string>& problems, std::string& device) {
-  const auto fail = [](const Status& status) {
-    throw CLI::ValidationError("--kernel", Printable(status.message()));
+  const auto fail = [](const Status& status, const char* option = "--kernel") {
+    throw CLI::ValidationError(option, Printable(status.message()));
   };
   std::error_code ignored;
   const auto file = kernel::LoadOwnKernel(given.path);
@@ -72,7 +72,7 @@ void TakeKernel(const GivenKernel& given, std::vector<std::string>& problems, st
   if (sizes.empty() && !given.is_whole) sizes.emplace_back();
   for (const std::string& text : sizes) {
     const auto problem = OwnProblem(*file, given.path, text);
-    if (!problem.ok()) return fail(problem.error());
+    if (!problem.ok()) return fail(problem.error(), text.empty() ? "--kernel" : "--size");
     problems.push_back(Text(*problem));
   }
   if (device.empty()) device = fmt::format("{}:0", Name(file->language));
