@@ -180,8 +180,12 @@ class HostReference final : public Solver {
     const bool is_path = words[0].find('/') != std::string::npos;
     const std::string program = FindProgram(is_path ? (folder_ / words[0]).string() : words[0]);
     if (program.empty()) {
-      return NotFound(
-          fmt::format("The reference '{}' of kernel {} is no program.", words[0], file_.own->name));
+      return NotFound(fmt::format(
+          "The reference '{}' of kernel {} is no program: {}.", words[0], file_.own->name,
+          is_path ? fmt::format("there is no executable file '{}'", (folder_ / words[0]).string())
+                  : "no folder of PATH has it, and a path from the folder of the kernel file has a "
+                    "'/', as './" +
+                        words[0] + "'"));
     }
     words[0] = program;
     return std::unique_ptr<Executable>(

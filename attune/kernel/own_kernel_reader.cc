@@ -381,7 +381,9 @@ Status ReadOwnReference(const JsonPlace& place, KernelFile& file) {
     return Status::Ok();
   }
   // The default, which is the first that the constraints allow.
-  if (place.Has("config") && place.Member("config").Size() == 0 && !place.Has("launches")) {
+  const bool has_empty_config = place.Has("config") && place.Member("config").value().is_object() &&
+                                place.Member("config").Size() == 0;
+  if (has_empty_config && !place.Has("launches")) {
     reference.config.emplace();
     return Status::Ok();
   }

@@ -133,6 +133,10 @@ TEST(OwnKernelFileTest, MistakesAreNamedByPlaceAndReason) {
          j["reference"] = Json{{"launches", Json::array()}};
        },
        "/reference/launches", "0 elements"},
+      {[](Json& j) {
+         j["reference"] = Json{{"config", Json::array()}};
+       },
+       "/reference/config", "must be an object"},
       {[](Json& j) { j["tolerance"]["relative"] = -1; }, "/tolerance/relative", "from 0"}};
 
   for (const Mistake& mistake : mistakes) {

@@ -78,6 +78,7 @@ def test_mistakes(attune, folder):
     refused("'n'", "axpy", "axpy")
     refused("no size 'm'", "axpy", "axpy", "n=4,m=3")
     refused("It is 0", "axpy", "axpy", "n=1")
+    refused("tune: --size: ", "axpy", "axpy", "n=1")
     broken = folder / "broken.json"
     broken.write_text(text.replace("FAULT == 0 or", "n < 0 and"))
     err = attune.run("tune", "--kernel", str(broken), "--size", "n=4", status=2)[1]
@@ -92,6 +93,12 @@ def test_mistakes(attune, folder):
     err = attune.run("tune", "--kernel", str(folder / "axpy.json"), "--size", "n=8", *WHOLE,
                      status=1)[1]
     program.check("no data today" in err, err)
+    nowhere = json.loads(text)
+    for program_word, why in (("reference.py", "no folder of PATH"), ("./axpy.json", "executable")):
+        nowhere["reference"] = {"program": [program_word]}
+        broken.write_text(json.dumps(nowhere))
+        err = attune.run("tune", "--kernel", str(broken), "--size", "n=8", *WHOLE, status=1)[1]
+        program.check(why in err, err)
     # Of pages only the end counts; and what is too long is not missing.
     def reference(code):
         (folder / "axpy_reference.py").write_text("import pathlib, sys\n" + code)
