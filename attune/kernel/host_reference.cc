@@ -40,6 +40,12 @@ std::string_view Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// That the files of a program, which lie among the temporary ones, cannot be written. No property
+// of the problem, as resources that are exhausted would be.
+Status AboutTemporary(const Status& failure) {
+  return Unavailable(failure.message() + " TMPDIR names another folder for temporary files.");
+}
+
 class ProgramExecutable final : public Executable {
  public:
   ProgramExecutable(std::vector<std::string> words, fs::path folder, OwnKernelProblem own,
@@ -53,19 +59,21 @@ class ProgramExecutable final : public Executable {
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
-    ATTUNE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make("attune-reference"));
+    const auto scratch_or = ScratchFolder::Make("attune-reference");
+    if (!scratch_or.ok()) return AboutTemporary(scratch_or.error());
+    const fs::path& scratch = (*scratch_or)->path();
     const std::vector<Operand> operands = OperandsOf(own_);
     for (size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].role == OperandRole::kOut) continue;
       std::vector<std::byte> bytes(SpanBytes(operands[i].tensor));
       ATTUNE_RETURN_IF_ERROR(device_.Download(arguments.operands[i], bytes));
-      ATTUNE_RETURN_IF_ERROR(
-          WriteFileAtomically(scratch->path() / (operands[i].name + ".in"), Text(bytes)));
+      const Status written = WriteFileAtomically(scratch / (operands[i].name + ".in"), Text(bytes));
+      if (!written.ok()) return AboutTemporary(written);
     }
-    ATTUNE_RETURN_IF_ERROR(RunOn(scratch->path()));
+    ATTUNE_RETURN_IF_ERROR(RunOn(scratch));
     for (size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].role == OperandRole::kIn) continue;
-      ATTUNE_ASSIGN_OR_RETURN(const std::string bytes, OutputOf(operands[i], scratch->path()));
+      ATTUNE_ASSIGN_OR_RETURN(const std::string bytes, OutputOf(operands[i], scratch));
       ATTUNE_RETURN_IF_ERROR(
           device_.Upload(std::as_bytes(std::span(bytes)), arguments.operands[i]));
     }

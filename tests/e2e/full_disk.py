@@ -1,4 +1,4 @@
-"""A database on a disk that fills up while it is tuned into."""
+"""A database on a disk that fills up while it is tuned into, and others that fill up."""
 
 import contextlib
 import os
@@ -78,6 +78,20 @@ def database_onto_a_full_disk(attune):
     program.check(seen == {0, 1}, f"All or none found room: {seen}")
 
 
+def reference_onto_a_full_disk(attune):
+    """What a reference program reads does not fit among the temporary files: that is no property of
+    the problem, and another folder helps."""
+    usable = {device["spec"] for backend in attune.json("devices")["backends"]
+              for device in backend["devices"] if device["usable"]}
+    if "opencl:0" not in usable:
+        return
+    kernel = ("--kernel", str(attune.data / "own_kernel" / "axpy.json"), "--size", "n=100000")
+    with program.small_disk(attune.folder / "temporary", 64) as folder:
+        _, err = attune.run("tune", *kernel, "--budget", "20s", "--db", "own.db", status=1,
+                            TMPDIR=str(folder))
+    program.check("1 failed" in err and "No space left" in err and "TMPDIR" in err, err)
+
+
 def test(attune):
     """A tuning run ends with the reason; what was there stays, and with room the run goes on."""
     with program.small_disk(attune.folder / "small", 4096) as folder:
@@ -98,6 +112,7 @@ def test(attune):
         program.check(summary["tuned"] + summary["already_tuned"] == 20, summary)
     package_onto_a_full_disk(attune)
     database_onto_a_full_disk(attune)
+    reference_onto_a_full_disk(attune)
 
 
 program.main(test)
