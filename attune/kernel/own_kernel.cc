@@ -125,6 +125,17 @@ KernelFile SameSource(const KernelFile& file) {
   return derived;
 }
 
+// Children find the file by ATTUNE_KERNEL_PATH, which is divided at each ':'.
+Status CheckPathCanBeListed(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::string absolute = std::filesystem::absolute(path, ignored).string();
+  if (absolute.find(':') == std::string::npos) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("The path of '{}' has a ':', which divides the list ATTUNE_KERNEL_PATH, where "
+                  "other processes look for the file. Rename the folder, or link to it.",
+                  absolute));
+}
+
 }  // namespace
 
 Result<OwnSizes> ParseSizes(const std::string& text) {
@@ -210,6 +221,7 @@ Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& p
 }
 
 Result<KernelFile> LoadOwnKernel(const std::filesystem::path& path, const std::string& backend) {
+  ATTUNE_RETURN_IF_ERROR(CheckPathCanBeListed(path));
   const bool is_cuda = backend == Name(KernelLanguage::kCuda);
   ATTUNE_ASSIGN_OR_RETURN(KernelFile file, LoadKernelFile(path, is_cuda ? KernelLanguage::kCuda
                                                                         : KernelLanguage::kOpenCl));

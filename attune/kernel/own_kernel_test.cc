@@ -462,6 +462,12 @@ TEST_F(OwnKernelLibraryTest, OfTwoFilesOfOneNameInAFolderTheSecondIsRefusedByThe
                                                     first.string(), second.string()));
 }
 
+TEST_F(OwnKernelLibraryTest, APathThatNoListCanHoldIsRefusedByItself) {
+  const auto file = LoadOwnKernel(Write("a:b.json", Scale().dump()));
+
+  EXPECT_THAT(file.status().message(), HasSubstr("a:b.json' has a ':', which divides"));
+}
+
 TEST_F(OwnKernelLibraryTest, AProgramIsASolverOfItsOwn) {
   Write("scale.cl", "kernel void scale() {}");
   Json json = Scale();
