@@ -4,6 +4,7 @@
 
 #include "attune/base/file.h"
 #include "attune/kernel/compiled_code.h"
+#include "attune/kernel/included_files.h"
 #include "attune/kernel/json_line.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/opencl_on_cuda.h"
@@ -22,6 +23,16 @@ Status LoadBinary(const std::filesystem::path& path, KernelFile& file) {
                                        file.source_names.front(), bytes->size(), kMaxBinaryBytes));
   }
   file.source = *std::move(bytes);
+  return Status::Ok();
+}
+
+// A comment behind the source that changes with what it includes: programs that were built before
+// are others, and so are problems.
+Status NoteIncludedFiles(const std::filesystem::path& folder, KernelFile& file) {
+  auto texts = TextsOfIncludedFiles(file.source, folder, file.compile_options);
+  if (!texts.ok()) return texts.error().WithContext("/sources");
+  if (texts->empty()) return Status::Ok();
+  file.source += fmt::format("// Included files: {}\n", FingerprintOf(*texts).ToHex());
   return Status::Ok();
 }
 
@@ -48,7 +59,8 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
                                          kMaxKernelSourceBytes));
     }
   }
-  if (file.is_binary) ATTUNE_RETURN_IF_ERROR(LoadBinary(path, file));
+  ATTUNE_RETURN_IF_ERROR(file.is_binary ? LoadBinary(path, file)
+                                        : NoteIncludedFiles(path.parent_path(), file));
   file.content = FingerprintOf(fmt::format("{}{}{}", json, file.prelude, file.source));
   if (file.own.has_value()) {
     file.own->content = FingerprintOf(fmt::format("{}{}", json, file.source));

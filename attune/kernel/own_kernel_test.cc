@@ -393,6 +393,20 @@ TEST_F(OwnKernelLibraryTest, AnEditedSourceIsAnotherProblem) {
   EXPECT_THAT(CheckApplies(after.files[0], problem, {}).message(), HasSubstr("now"));
 }
 
+TEST_F(OwnKernelLibraryTest, AnEditedHeaderIsAnotherProblemAndAnotherProgram) {
+  const auto path = Write("scale.json", Scale().dump());
+  Write("scale.cl", "#include \"factor.h\"\nkernel void scale() {}");
+  Write("factor.h", "#define FACTOR 2\n");
+  const KernelLibrary before = LoadKernelLibrary({path}, kOpenCl);
+  Write("factor.h", "#define FACTOR 3\n");
+  const KernelLibrary after = LoadKernelLibrary({path}, kOpenCl);
+
+  const Problem problem = *MakeOwnProblem(before.files[0], {{"n", 64}, {"width", 1}});
+
+  EXPECT_THAT(CheckApplies(after.files[0], problem, {}).message(), HasSubstr("now"));
+  EXPECT_NE(before.files[0].source, after.files[0].source);
+}
+
 TEST_F(OwnKernelLibraryTest, AReferenceInAnotherFileHasToTakeTheSameOperands) {
   Write("scale.cl", "kernel void scale() {}");
   Json other = Scale();
