@@ -27,7 +27,9 @@ struct Node {
   const Json& json;
   std::string pointer;
 
+  // What other readers say may end with a full stop already.
   Status Wrong(std::string_view what) const {
+    if (what.ends_with('.')) what.remove_suffix(1);
     return InvalidArgument(fmt::format("{}: {}.", pointer.empty() ? "/" : pointer, what));
   }
   bool Has(const char* key) const { return json.contains(key); }

@@ -10,7 +10,9 @@ namespace attune {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::ordered_json;
 
@@ -76,6 +78,7 @@ TEST(ToolDescriptionTest, EverythingThatIsWrongIsNamedWithItsPlace) {
     const auto tool = ParseToolDescription(json.dump());
     ASSERT_FALSE(tool.ok()) << change.pointer;
     EXPECT_THAT(tool.error().message(), StartsWith(change.message)) << change.pointer;
+    EXPECT_THAT(tool.error().message(), Not(EndsWith(".."))) << change.pointer;
   }
 }
 
