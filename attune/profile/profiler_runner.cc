@@ -89,6 +89,21 @@ bool IsFault(ProfilerFate fate) {
   return fate == ProfilerFate::kSignalled || fate == ProfilerFate::kTimedOut;
 }
 
+// Whatever else stands in CUDA_VISIBLE_DEVICES (-1, a blank, an option's name) hides all devices,
+// or more than one is seen.
+bool IsDeviceName(std::string_view name) {
+  const auto is_sign = [](char byte) {
+    return std::string_view("-_.:/").find(byte) != std::string_view::npos;
+  };
+  const auto is_alphanumeric = [](char byte) {
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z');
+  };
+  return !name.empty() && is_alphanumeric(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char byte) { return is_alphanumeric(byte) || is_sign(byte); });
+}
+
 }  // namespace
 
 std::string_view Name(ProfilerFate fate) {
@@ -114,9 +129,14 @@ std::string_view Name(ProfilerFate fate) {
 }
 
 Result<ProfilerDevice> VisibleDevice(const std::string& name, const ProcessVariables& process) {
+  if (!IsDeviceName(name)) {
+    return InvalidArgument(
+        fmt::format("'{}' is no device: name an ordinal from 0, as 0, or what the vendor calls it, "
+                    "as GPU-1a2b.",
+                    Excerpt(name)));
+  }
   ProfilerDevice device{name, {}};
-  const bool is_ordinal =
-      !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_ordinal = name.find_first_not_of("0123456789") == std::string::npos;
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
     std::string& value = device.variables[variable];
     value = name;

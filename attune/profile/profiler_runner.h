@@ -73,7 +73,8 @@ struct ProfilerDevice {
 };
 // CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES as `name`: an ordinal, or what vendors call it. Of
 // ordinals those that `process`, the variables of this process, lets it see count, from 0, so that
-// a batch system's choice is kept. kNotFound if it sees fewer.
+// a batch system's choice is kept. kNotFound if it sees fewer, kInvalidArgument for what is
+// neither.
 Result<ProfilerDevice> VisibleDevice(const std::string& name, const ProcessVariables& process);
 
 // What others do for a runner. Each may be null.

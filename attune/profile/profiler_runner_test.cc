@@ -59,6 +59,15 @@ TEST(VisibleDevice, AnOrdinalCountsAmongThoseThatThisProcessSees) {
   EXPECT_FALSE(VisibleDevice("0", {{"CUDA_VISIBLE_DEVICES", ""}}).ok());
 }
 
+TEST(VisibleDevice, WhatNamesNoDeviceOrSeveralIsRefused) {
+  for (const char* name : {"", "-1", "--deadline", "a b", "0;1", "0,1", "\xff"}) {
+    const auto device = VisibleDevice(name, {});
+    ASSERT_FALSE(device.ok()) << name;
+    EXPECT_THAT(device.error().message(), HasSubstr("is no device: name an ordinal")) << name;
+  }
+  EXPECT_TRUE(VisibleDevice("MIG-GPU-1a/1/0", {}).ok());
+}
+
 TEST(ProfilerRunner, EachCommandIsRunOnADeviceThatItIsTold) {
   Outcomes outcomes;
   ProfilerRunner runner(Devices({"0", "1"}), {});

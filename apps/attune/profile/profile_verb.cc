@@ -188,6 +188,11 @@ Result<CommandList> ListOf(Application& application, const std::string& file) {
 }
 
 Result<int> RunProfile(Application& application, const ProfileOptions& options) {
+  if (options.terms.deadline_ns == 0) {
+    return InvalidArgument(
+        "--deadline: 0 would kill each command before it has begun. Give the longest that a run "
+        "may take, as 30s.");
+  }
   ATTUNE_ASSIGN_OR_RETURN(const CommandList list, ListOf(application, options.file));
   ATTUNE_ASSIGN_OR_RETURN(const auto devices,
                           ProfiledDevices::Open(options.devices, application.lazy_backends()));
