@@ -113,6 +113,7 @@ BoostedTrees BoostedTrees::Train(const TreeTable& table, std::span<const double>
     }
     model.AddTree(root, grown.depth);
   }
+  model.AddShallowTrees();
   return model;
 }
 
@@ -143,8 +144,30 @@ uint32_t BoostedTrees::AddChoices(const Tree& tree) {
   return leaves;
 }
 
+void BoostedTrees::AddShallowTrees() {
+  constexpr size_t kLeaves = ShallowTrees::kLeaves;
+  const auto fits = [](const Tree& tree) { return tree.depth <= ShallowTrees::kDepth; };
+  const auto is_small = [](const Tree& tree) { return tree.small_leaves > 0; };
+  if (!std::ranges::all_of(trees_, fits) || std::ranges::all_of(trees_, is_small)) return;
+  for (const Tree& tree : trees_) {
+    ShallowTrees::Tree shallow;
+    std::array<uint32_t, 2 * kLeaves> places = {};  // In nodes_, of each node there.
+    places[1] = tree.root;
+    for (size_t i = 1; i < kLeaves; ++i) {
+      const Node& node = nodes_[places[i]];
+      const bool is_leaf = node.left == places[i];
+      shallow.splits[i] = {node.threshold, node.column};
+      places[2 * i] = node.left;
+      places[2 * i + 1] = is_leaf ? node.left : node.left + 1;
+    }
+    for (size_t i = 0; i < kLeaves; ++i) shallow.leaves[i] = nodes_[places[kLeaves + i]].value;
+    shallow_.Add(shallow);
+  }
+}
+
 double BoostedTrees::PredictRow(std::span<const float> row) const {
   assert(row.size() == columns_);
+  if (!shallow_.empty()) return base_ + shallow_.SumOf(row);
   double sum = 0;
   for (size_t first = 0; first < trees_.size(); first += kTreesSideBySide) {
     const auto group =
@@ -171,6 +194,7 @@ double BoostedTrees::PredictRow(std::span<const float> row) const {
 void BoostedTrees::Predict(const TreeTable& table, std::span<double> values) const {
   assert(values.size() == table.rows() && table.columns == columns_);
   std::fill(values.begin(), values.end(), base_);
+  if (!shallow_.empty()) return shallow_.AddSums(table.values, columns_, values);
   Block block(columns_);
   for (size_t first = 0; first < values.size(); first += kLanes) {
     const size_t count = std::min(kLanes, values.size() - first);
@@ -263,6 +287,7 @@ Result<BoostedTrees> BoostedTrees::ReadFrom(ModelLines& lines, size_t columns) {
     const Status added = model.ReadTree(words);
     if (!added.ok()) return lines.Wrong(added.message());
   }
+  model.AddShallowTrees();
   return model;
 }
 

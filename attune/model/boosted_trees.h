@@ -16,6 +16,7 @@
 
 #include "attune/base/status.h"
 #include "attune/model/model_text.h"
+#include "attune/model/shallow_trees.h"
 
 namespace attune {
 
@@ -32,6 +33,7 @@ struct TreeTable {
 struct BoostingSettings {
   int trees = 100;
   int leaves = 8;         // Of a tree, at most.
+  int max_depth = 0;      // Of a leaf; 0: any. See shallow_trees.h.
   int least_in_leaf = 5;  // Samples.
   double shrinkage = 0.1;
   double row_share = 0.7;  // Drawn for each tree.
@@ -88,6 +90,8 @@ class BoostedTrees {
   // The nodes from `root` on.
   void AddTree(uint32_t root, int depth);
   uint32_t AddChoices(const Tree& tree);
+  // Once all trees are there: fills `shallow_` if none is too deep for it, and not all are small.
+  void AddShallowTrees();
   Status ReadTree(std::span<const std::string_view> words);
 
   size_t columns_ = 0;
@@ -96,6 +100,7 @@ class BoostedTrees {
   std::vector<Tree> trees_;
   std::vector<float> leaves_;    // Of the small trees, in their order.
   std::vector<Choice> choices_;  // The same.
+  ShallowTrees shallow_;         // All of them once more, or none.
 };
 
 }  // namespace attune

@@ -1,5 +1,6 @@
 #include "attune/model/boosted_trees.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -106,9 +107,14 @@ std::vector<double> WalkThroughAll(const std::string& text, const TreeTable& tab
 TEST(BoostedTrees, TreesOfAnySizeSayWhatTheWayToALeafSays) {
   const Problem2D learnt = MakeProblem(700, 6);
   const Problem2D asked = MakeProblem(13, 7);  // Not a whole number of blocks.
-  for (const int leaves : {1, 2, 8, 16, 17, 63}) {
+  struct Size {
+    int leaves, max_depth;
+  };
+  for (const auto [leaves, max_depth] : {Size{1, 0}, Size{2, 0}, Size{8, 0}, Size{16, 0},
+                                         Size{17, 0}, Size{63, 0}, Size{64, 6}, Size{40, 5}}) {
     BoostingSettings settings;
     settings.leaves = leaves;
+    settings.max_depth = max_depth;
     const BoostedTrees model = BoostedTrees::Train(learnt.table, learnt.targets, settings);
     std::string text;
     model.AppendText(text);
@@ -121,6 +127,24 @@ TEST(BoostedTrees, TreesOfAnySizeSayWhatTheWayToALeafSays) {
       EXPECT_EQ(model.PredictRow(asked.table.row(i)), values[i]) << leaves;
     }
   }
+}
+
+TEST(BoostedTrees, NoLeafIsDeeperThanWasAskedFor) {
+  const Problem2D learnt = MakeProblem(700, 6);
+  BoostingSettings settings;
+  settings.leaves = 64;
+  settings.max_depth = 3;
+  const BoostedTrees model = BoostedTrees::Train(learnt.table, learnt.targets, settings);
+  std::string text;
+  model.AppendText(text);
+
+  ModelLines lines(text);
+  ASSERT_TRUE(lines.Numbers("base", 1).ok());
+  size_t most = 0;
+  for (size_t trees = *lines.Count("trees", 1000); trees > 0; --trees) {
+    most = std::max(most, lines.Words("tree")->size());
+  }
+  EXPECT_EQ(most, 15u);  // Eight leaves and the seven choices before them.
 }
 
 TEST(BoostedTrees, ReadsBackWhatItWrote) {

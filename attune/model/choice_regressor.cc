@@ -17,7 +17,7 @@ const double kMostOverBest = std::log(4.5);
 constexpr double kLargestLog = 50;
 // An algorithm with so many samples has kTrees trees; with fewer or more, by the square root.
 constexpr double kUsualSamples = 12000;
-constexpr int kTrees = 50;
+constexpr int kTrees = 60;
 constexpr int kLeastTrees = 8;
 constexpr int kMostTimes = 3;
 
@@ -31,9 +31,12 @@ BoostingSettings SettingsFor(size_t samples, double huber_share, uint64_t seed) 
   BoostingSettings settings;
   settings.trees =
       std::max(kLeastTrees, static_cast<int>(kTrees * std::min<double>(kMostTimes, share)));
-  settings.leaves = 63;
+  settings.leaves = static_cast<int>(ShallowTrees::kLeaves);
+  settings.max_depth = ShallowTrees::kDepth;
+  settings.least_in_leaf = 3;
   settings.shrinkage = 0.2;
-  settings.column_share = 0.7;
+  settings.row_share = 0.8;
+  settings.column_share = 0.85;
   settings.huber_share = huber_share;
   settings.leaf_step = 0.001;
   settings.seed = seed;
@@ -101,6 +104,23 @@ Status ChoiceRegressor::Fit(std::span<const Sample> samples) {
   return Status::Ok();
 }
 
+// Candidates of one problem, whose rows are the same, follow each other: it is asked about once.
+std::vector<double> ChoiceRegressor::BestLogs(const TreeTable& all) const {
+  TreeTable different(all.columns);
+  std::vector<size_t> positions;  // In `different`, of each row.
+  for (size_t i = 0; i < all.rows(); ++i) {
+    if (i == 0 || !std::ranges::equal(all.row(i), all.row(i - 1))) {
+      different.values.insert(different.values.end(), all.row(i).begin(), all.row(i).end());
+    }
+    positions.push_back(different.rows() - 1);
+  }
+  std::vector<double> values(different.rows());
+  best_.Predict(different, values);
+  std::vector<double> logs;
+  for (const size_t i : positions) logs.push_back(values[i]);
+  return logs;
+}
+
 void ChoiceRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
   TreeTable all(features_.operation.size());
   all.values.reserve(rows.size() * all.columns);
@@ -109,8 +129,7 @@ void ChoiceRegressor::Predict(std::span<const FeatureRow> rows, std::span<double
     AppendColumns(rows[i], all);
     of_algorithm[rows[i].algorithm].push_back(i);
   }
-  std::vector<double> logs(rows.size());
-  best_.Predict(all, logs);
+  std::vector<double> logs = BestLogs(all);
   for (const auto& [name, positions] : of_algorithm) {
     const auto found = algorithms_.find(name);
     if (found == algorithms_.end()) {

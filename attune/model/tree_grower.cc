@@ -181,9 +181,10 @@ TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {
   }
   (&small == &leaf ? leaf : right).histogram = std::move(counted);
   (&small == &leaf ? right : leaf).histogram = std::move(rest);
+  const bool may_divide = settings_.max_depth == 0 || depth < settings_.max_depth;
   for (Leaf* const side : {&leaf, &right}) {
     tree.nodes[side->node].value = ValueOf(side->histogram);
-    side->split = BestSplit(side->histogram);
+    side->split = may_divide ? BestSplit(side->histogram) : Split{};
   }
   return right;
 }
