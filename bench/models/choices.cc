@@ -63,18 +63,41 @@ FittedModels FitAll(const Recording& recording, const ChoiceSettings& settings,
   return models;
 }
 
-Times Medians(const TimeModel& model, const std::vector<FeatureRow>& rows) {
-  std::vector<Prediction> predictions(rows.size());
-  model.Predict(rows, predictions);
-  Times medians;
-  for (const Prediction& prediction : predictions) medians.push_back(prediction.median_ms);
-  return medians;
+// Of several predictions of one sample, of which nobody knows which holds, the one that is off by
+// the least share in their mean: the median of them weighted by their inverses.
+double LeastOff(Times predicted) {
+  std::sort(predicted.begin(), predicted.end());
+  double rest = 0;
+  for (const double time_ms : predicted) rest += 0.5 / time_ms;
+  size_t i = 0;
+  while (i + 1 < predicted.size() && (rest -= 1 / predicted[i]) > 0) ++i;
+  return predicted[i];
 }
 
-Times Medians(const Regressor& model, const std::vector<FeatureRow>& rows) {
-  Times medians(rows.size());
-  model.Predict(rows, medians);
-  return medians;
+// One for each sample of `problem`, of as many for each row that is asked about.
+Times OfSamples(const RecordedProblem& problem, const Times& of_rows) {
+  const size_t rows = of_rows.size() / problem.samples.size();
+  Times times;
+  for (auto next = of_rows.begin(); next != of_rows.end();) {
+    const auto end = next + static_cast<std::ptrdiff_t>(rows);
+    times.push_back(LeastOff({next, end}));
+    next = end;
+  }
+  return times;
+}
+
+Times Medians(const TimeModel& model, const RecordedProblem& problem) {
+  std::vector<Prediction> predictions(problem.asked.size());
+  model.Predict(problem.asked, predictions);
+  Times medians;
+  for (const Prediction& prediction : predictions) medians.push_back(prediction.median_ms);
+  return OfSamples(problem, medians);
+}
+
+Times Medians(const Regressor& model, const RecordedProblem& problem) {
+  Times medians(problem.asked.size());
+  model.Predict(problem.asked, medians);
+  return OfSamples(problem, medians);
 }
 
 // The time of the candidate that runs `algorithm`, or of a penalty.
@@ -108,14 +131,14 @@ void AddPicks(const RecordedProblem& problem, const FittedModels& models, const 
               Scores& scores) {
   const Times measured = MeasuredTimes(problem);
   const double best = *std::min_element(measured.begin(), measured.end());
-  const Times predicted = Medians(models.model, problem.asked);
+  const Times predicted = Medians(models.model, problem);
   const auto add = [&](const std::string& name, double chosen_ms) {
     scores.picks[name + suffix].Add(chosen_ms, best);
   };
   add("", BestOfTop(predicted, measured, 1));
   add("top2_", BestOfTop(predicted, measured, 2));
-  add("nnls_", BestOfTop(Medians(*models.sums, problem.asked), measured, 1));
-  add("roofline_", BestOfTop(Medians(*models.roofline, problem.asked), measured, 1));
+  add("nnls_", BestOfTop(Medians(*models.sums, problem), measured, 1));
+  add("roofline_", BestOfTop(Medians(*models.roofline, problem), measured, 1));
   add("most_frequent_", TimeOf(problem, models.most_frequent, best));
   for (const auto& [heuristic, time_ms] : problem.vendor_ms) {
     add(heuristic + "_", time_ms > 0 ? time_ms : kUnsupportedRegret * best);
@@ -134,16 +157,25 @@ void AddError(const Sample& sample, double predicted_ms, const std::string& who,
 void AddErrors(const RecordedProblem& problem, const FittedModels& models, Scores& scores) {
   std::vector<Prediction> predictions(problem.asked.size());
   models.model.Predict(problem.asked, predictions);
-  const Times roofline = Medians(*models.roofline, problem.asked);
-  const Times sums = Medians(*models.sums, problem.asked);
-  for (size_t i = 0; i < predictions.size(); ++i) {
+  const size_t rows = predictions.size() / problem.samples.size();
+  const Times medians = Medians(models.model, problem);
+  const Times roofline = Medians(*models.roofline, problem);
+  const Times sums = Medians(*models.sums, problem);
+  for (size_t i = 0; i < problem.samples.size(); ++i) {
     const double time_ms = problem.samples[i].time_ms;
     const auto add = [&](const std::string& who, double predicted) {
       AddError(problem.samples[i], predicted, who, scores);
     };
-    add("", predictions[i].median_ms);
+    add("", medians[i]);
     add("roofline", roofline[i]);
     add("nnls", sums[i]);
+    if (rows > 1) {
+      // Off from what the model says once it is told which row holds: by what nobody can know.
+      Prediction told;
+      models.model.Predict({&problem.samples[i].row, 1}, {&told, 1});
+      scores.errors["untold"].relative.push_back(std::abs(medians[i] / told.median_ms - 1));
+      continue;
+    }
     ++scores.asked;
     const bool is_inside = predictions[i].low_ms <= time_ms && time_ms <= predictions[i].high_ms;
     scores.inside += is_inside ? 1 : 0;
@@ -160,7 +192,7 @@ void AddShuffled(const Recording& recording, const ChoiceSettings& settings, con
     const RecordedProblem problem = WithKernels(recording.problems[i]);
     if (problem.samples.empty()) continue;
     const Times measured = MeasuredTimes(problem);
-    const Times predicted = Medians(model, problem.asked);
+    const Times predicted = Medians(model, problem);
     const double best = *std::min_element(measured.begin(), measured.end());
     scores.picks["shuffled_"].Add(BestOfTop(predicted, measured, 1), best);
     scores.picks["shuffled_top2_"].Add(BestOfTop(predicted, measured, 2), best);
@@ -224,6 +256,7 @@ void AddErrorsOf(const Scores& scores, const ChoiceSettings& settings,
   Add(settings, "rmspe_all", all.Rmspe(), figures);
   Add(settings, "median_error_all", all.Median(), figures);
   Add(settings, "within_10_pct_all", all.ShareWithin(0.1), figures);
+  if (scores.asked == 0) return;
   Add(settings, "inside_90_pct_interval",
       100 * static_cast<double>(scores.inside) / static_cast<double>(scores.asked), figures);
 }
@@ -261,7 +294,7 @@ void AddErrorFigures(const Recording& recording, const ChoiceSettings& settings,
     Require(shuffled.Fit(samples));
     for (const size_t p : split.held_out) {
       const RecordedProblem& problem = recording.problems[p];
-      const Times predicted = Medians(shuffled, problem.asked);
+      const Times predicted = Medians(shuffled, problem);
       for (size_t j = 0; j < predicted.size(); ++j) {
         scores.errors["shuffled"].relative.push_back(
             std::abs(predicted[j] / problem.samples[j].time_ms - 1));

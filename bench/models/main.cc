@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -114,14 +115,16 @@ void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
             80,
             {14.0e9, 0.9e9, 0.005},
             "<= 10.2 (reference 12.0)"}}) {
-    for (const bool knows_place : {false, true}) {
-      const std::string part = fmt::format("neusight_{}{}", knows_place ? "placed_" : "", gpu.name);
+    for (const auto& [place, how] :
+         {std::pair(KnownPlace::kUnknown, ""), std::pair(KnownPlace::kLearnt, "unplaced_"),
+          std::pair(KnownPlace::kTold, "placed_")}) {
+      const std::string part = fmt::format("neusight_{}{}", how, gpu.name);
       if (!IsWanted(options, part)) continue;
-      const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors, knows_place);
+      const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors, place);
       Require(recording.status());
       ChoiceSettings settings{part + "_", gpu.peaks, 0.3, 1, SIZE_MAX, {}};
       // Nobody who asks about a layer can tell a place.
-      if (!knows_place) settings.beside = {{"mape_all", gpu.beside}};
+      if (place != KnownPlace::kTold) settings.beside = {{"mape_all", gpu.beside}};
       AddErrorFigures(*recording, settings, figures);
     }
   }

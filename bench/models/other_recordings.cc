@@ -32,27 +32,41 @@ Result<Conv> NeuSightConv(const CsvRow& row, const std::vector<size_t>& columns)
   return conv;
 }
 
+// Places over the whole table that are asked about where nobody knows one.
+constexpr size_t kPlacesAsked = 41;
+
 // One more feature that times are linear in, behind the others of that kind.
-void AddPlaces(Recording& recording) {
+void AddPlaces(Recording& recording, bool is_told) {
   FeatureSet& features = recording.features;
   const auto operation = static_cast<std::ptrdiff_t>(features.linear_operation++);
   const auto kernel = static_cast<std::ptrdiff_t>(features.linear_kernel++);
   features.name += "_in_place";
   features.operation.insert(features.operation.begin() + operation, "place");
   features.kernel.insert(features.kernel.begin() + kernel, "place");
-  for (size_t i = 0; i < recording.problems.size(); ++i) {
-    const auto place = static_cast<double>(i);
-    FeatureRow& row = recording.problems[i].samples[0].row;
+  const auto placed = [&](FeatureRow row, double place) {
     row.values.insert(row.values.begin() + operation, place);
     row.kernels[0].values.insert(row.kernels[0].values.begin() + kernel, place);
-    recording.problems[i].asked[0] = row;
+    return row;
+  };
+  const double step =
+      static_cast<double>(recording.problems.size()) / static_cast<double>(kPlacesAsked);
+  for (size_t i = 0; i < recording.problems.size(); ++i) {
+    RecordedProblem& problem = recording.problems[i];
+    const FeatureRow row = problem.asked[0];
+    problem.samples[0].row = placed(row, static_cast<double>(i));
+    problem.asked = {problem.samples[0].row};
+    if (is_told) continue;
+    problem.asked.clear();
+    for (size_t j = 0; j < kPlacesAsked; ++j) {
+      problem.asked.push_back(placed(row, step * (static_cast<double>(j) + 0.5)));
+    }
   }
 }
 
 }  // namespace
 
 Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
-                               int64_t multiprocessors, bool knows_place) {
+                               int64_t multiprocessors, KnownPlace place) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
                           ReadFileUnpacked(data / "neusight" / fmt::format("conv_{}.csv.gz", gpu)));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
@@ -91,7 +105,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
     problem.samples = {std::move(sample)};
     recording.problems.push_back(std::move(problem));
   }
-  if (knows_place) AddPlaces(recording);
+  if (place != KnownPlace::kUnknown) AddPlaces(recording, place == KnownPlace::kTold);
   return recording;
 }
 

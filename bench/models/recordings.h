@@ -16,8 +16,9 @@ namespace attune::bench {
 // One configuration with every way to compute it that was measured.
 struct RecordedProblem {
   std::vector<Sample> samples;
-  // Rows to ask a model about before anything ran: for CUDA what a dry run saw. One for each
-  // sample.
+  // Rows to ask a model about before anything ran: for CUDA what a dry run saw. As many for each
+  // sample, its own next to each other: one, or all that it could be where whoever asks cannot
+  // know.
   std::vector<FeatureRow> asked;
   // What the answers of the vendor's heuristics take, by heuristic; 0: it does not run. Empty where
   // the data do not say.
@@ -39,11 +40,16 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
 // `neusight/conv_GPU.csv.gz`: whole operations of which the main kernel is known.
 //
 // What its recorder added to the times grew as it went on: on the P100 the smallest layers take
-// 0.11 ms in the first rows and 0.8 ms in the last ones, in a straight line between. With
-// `knows_place` a row's place in the table, which is the order of recording, is one more feature
-// that times are linear in, so that a model can tell the recorder from the GPU.
+// 0.11 ms in the first rows and 0.8 ms in the last ones, in a straight line between. But for
+// kUnknown a row's place in the table, which is the order of recording, is one more feature that
+// times are linear in, so that a model can tell the recorder from the GPU.
+enum class KnownPlace {
+  kUnknown,
+  kLearnt,  // Models learn at places; whoever asks knows none, and asks about all over the table.
+  kTold,    // Whoever asks knows it, too.
+};
 Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
-                               int64_t multiprocessors, bool knows_place);
+                               int64_t multiprocessors, KnownPlace place);
 
 // `cpu_sgemm.csv.gz`.
 Result<Recording> ReadCpuSgemm(const std::filesystem::path& data);
