@@ -104,41 +104,31 @@ Status ChoiceRegressor::Fit(std::span<const Sample> samples) {
   return Status::Ok();
 }
 
-// Candidates of one problem, whose rows are the same, follow each other: it is asked about once.
-std::vector<double> ChoiceRegressor::BestLogs(const TreeTable& all) const {
-  TreeTable different(all.columns);
-  std::vector<size_t> positions;  // In `different`, of each row.
-  for (size_t i = 0; i < all.rows(); ++i) {
-    if (i == 0 || !std::ranges::equal(all.row(i), all.row(i - 1))) {
-      different.values.insert(different.values.end(), all.row(i).begin(), all.row(i).end());
-    }
-    positions.push_back(different.rows() - 1);
-  }
-  std::vector<double> values(different.rows());
-  best_.Predict(different, values);
-  std::vector<double> logs;
-  for (const size_t i : positions) logs.push_back(values[i]);
-  return logs;
-}
-
 void ChoiceRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
-  TreeTable all(features_.operation.size());
-  all.values.reserve(rows.size() * all.columns);
+  // Candidates of one problem, whose values are the same, follow each other: they are one problem.
+  TreeTable problems(features_.operation.size());
+  std::vector<size_t> problem_of;
   std::map<std::string_view, std::vector<size_t>> of_algorithm;
   for (size_t i = 0; i < rows.size(); ++i) {
-    AppendColumns(rows[i], all);
+    const bool is_new = i == 0 || rows[i].values != rows[i - 1].values;
+    if (is_new) AppendColumns(rows[i], problems);
+    problem_of.push_back(i == 0 ? 0 : problem_of.back() + (is_new ? 1 : 0));
     of_algorithm[rows[i].algorithm].push_back(i);
   }
-  std::vector<double> logs = BestLogs(all);
+  std::vector<double> best(problems.rows());
+  best_.Predict(problems, best);
+  std::vector<double> logs;
+  for (const size_t problem : problem_of) logs.push_back(best[problem]);
   for (const auto& [name, positions] : of_algorithm) {
     const auto found = algorithms_.find(name);
     if (found == algorithms_.end()) {
       for (const size_t i : positions) logs[i] += usual_over_best_;
       continue;
     }
-    TreeTable table(all.columns);
+    TreeTable table(problems.columns);
     for (const size_t i : positions) {
-      table.values.insert(table.values.end(), all.row(i).begin(), all.row(i).end());
+      const auto row = problems.row(problem_of[i]);
+      table.values.insert(table.values.end(), row.begin(), row.end());
     }
     std::vector<double> times(positions.size()), ratios(positions.size());
     found->second.time.Predict(table, times);

@@ -40,9 +40,6 @@ class ChoiceRegressor final : public Regressor {
     BoostedTrees over_best;
   };
 
-  // What the best of each row's problem takes.
-  std::vector<double> BestLogs(const TreeTable& all) const;
-
   FeatureSet features_;
   BoostedTrees best_;
   double usual_over_best_ = 0;  // The median logarithm, for algorithms with too few samples.
