@@ -4,8 +4,9 @@
 //   models [--data DIR] [--only NAME] [--splits N] [--collected FILE] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
-// neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (whose models learn at a row's place in
-// its recording, and are asked without), neusight_placed_p4 and so on (which are told it, too), sgemm, fresh_sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
+// neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (whose models learn at a row's place
+// in its recording, and are asked without), neusight_placed_p4 and so on (which are told it, too),
+// sgemm, fresh_sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
 // fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
 // machine, for half a minute. FILE is what `cuda_conv_times` wrote, and a part of its own,
