@@ -1,6 +1,8 @@
 #include "attune/library/tool_description.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -20,6 +22,7 @@ constexpr int kVersion = 1;
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kMostTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 constexpr int kMostVersion = 1'000'000'000;
+constexpr uint64_t kMostInteger = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostWords = 1024;
 
 // A value and where it stands, for messages. Borrows the document.
@@ -100,6 +103,11 @@ Result<Expression> ExpressionOf(const Node& node) {
 
 Result<ParameterValue> ValueOf(const Node& node) {
   std::optional<ParameterValue> value;
+  // A larger one would come out as a negative number.
+  if (node.json.is_number_unsigned() && node.json.get<uint64_t>() > kMostInteger) {
+    return node.Wrong(fmt::format("{} is larger than {}, the largest whole number",
+                                  node.json.get<uint64_t>(), kMostInteger));
+  }
   if (node.json.is_number_integer()) value = node.json.get<int64_t>();
   if (node.json.is_number_float()) value = node.json.get<double>();
   if (node.json.is_string()) value = node.json.get<std::string>();

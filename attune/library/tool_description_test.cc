@@ -63,6 +63,8 @@ TEST(ToolDescriptionTest, EverythingThatIsWrongIsNamedWithItsPlace) {
       {"/solvers/0/parameters/device", {1}, "/solvers/0/parameters/device: this is no name"},
       {"/solvers/0/parameters/block", Json::array(), "/solvers/0/parameters/block: "},
       {"/solvers/0/parameters/block/0", {{"x", 1}}, "/solvers/0/parameters/block/0: "},
+      {"/solvers/0/parameters/block/0", uint64_t{18446744073709551615U},
+       "/solvers/0/parameters/block/0: 18446744073709551615 is larger than 9223372036854775807"},
       {"/solvers/0/constraints/0", "block <=", "/solvers/0/constraints/0: "},
       {"/solvers/0/environment/A=B", "x", "/solvers/0/environment/A=B: this is no name"},
       {"/success/prints", std::string(1, '\0'), "/success/prints: a text may hold no NUL"},
