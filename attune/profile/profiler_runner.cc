@@ -99,8 +99,11 @@ bool IsDeviceName(std::string_view name) {
     return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
            (byte >= 'a' && byte <= 'z');
   };
-  return !name.empty() && is_alphanumeric(name.front()) &&
-         std::all_of(name.begin(), name.end(),
+  if (name.empty() || !is_alphanumeric(name.front())) return false;
+  // "00" would be the device 0 once more, under another lock.
+  const bool is_ordinal = name.find_first_not_of("0123456789") == std::string_view::npos;
+  if (is_ordinal && name.size() > 1 && name.front() == '0') return false;
+  return std::all_of(name.begin(), name.end(),
                      [&](char byte) { return is_alphanumeric(byte) || is_sign(byte); });
 }
 

@@ -68,6 +68,13 @@ TEST(VisibleDevice, WhatNamesNoDeviceOrSeveralIsRefused) {
   EXPECT_TRUE(VisibleDevice("MIG-GPU-1a/1/0", {}).ok());
 }
 
+TEST(VisibleDevice, OneDeviceHasNoTwoOrdinals) {
+  for (const char* name : {"00", "01"}) {
+    EXPECT_EQ(VisibleDevice(name, {}).status().code(), StatusCode::kInvalidArgument) << name;
+  }
+  EXPECT_TRUE(VisibleDevice("10", {}).ok());
+}
+
 TEST(ProfilerRunner, EachCommandIsRunOnADeviceThatItIsTold) {
   Outcomes outcomes;
   ProfilerRunner runner(Devices({"0", "1"}), {});

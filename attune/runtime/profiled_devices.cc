@@ -1,5 +1,6 @@
 #include "attune/runtime/profiled_devices.h"
 
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,12 +23,22 @@ Result<ProfiledDevices> ProfiledDevices::Open(const std::vector<std::string>& na
   ProfiledDevices devices;
   if (names.empty()) return InvalidArgument("No device is named, so no command can run.");
   const ProcessVariables process = VariablesOfProcess();
+  std::map<std::pair<std::string, std::string>, std::string> seen;  // Names, by variable and value.
   for (const std::string& name : names) {
     if (devices.locks_.contains(name)) {
       return InvalidArgument(fmt::format(
           "The devices name '{}' twice: one command at a time runs on a device.", name));
     }
     ATTUNE_ASSIGN_OR_RETURN(auto device, VisibleDevice(name, process));
+    // Variables of this process may let it see one device as two.
+    for (const auto& entry : device.variables) {
+      const auto [other, is_new] = seen.emplace(entry, name);
+      if (is_new) continue;
+      return InvalidArgument(
+          fmt::format("The devices '{}' and '{}' are one, because {} names '{}' for both: one "
+                      "command at a time runs on a device.",
+                      other->second, name, entry.first, entry.second));
+    }
     auto lock = LockOfGpu(name, backends);
     if (!lock.ok()) return lock.error();
     devices.locks_[name] = std::move(*lock);

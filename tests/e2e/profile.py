@@ -59,7 +59,9 @@ def what_cannot_be_read_runs_nothing(attune):
     program.check("'0' twice" in err, err)
     _, err = attune.run("profile", "--file", commands, "--deadline", "0", status=2)
     program.check("--deadline: 0 would kill" in err, err)
-    for device in ("-1", "a b"):
+    _, err = attune.run("profile", "--file", commands, "--devices", "0,1", status=2, CUDA_VISIBLE_DEVICES="2,2")
+    program.check("'0' and '1' are one" in err, err)
+    for device in ("-1", "a b", "00"):
         _, err = attune.run("profile", "--file", commands, "--devices", device, status=2)
         program.check(f"'{device}' is no device: name an ordinal from 0" in err, err)
     _, err = attune.run("profile", "--file", commands, "--devices", "1", status=1,
