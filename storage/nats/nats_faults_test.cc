@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -393,63 +392,6 @@ TEST_F(NatsTlsTest, ACertificateOfAnotherHostIsRefused) {
   const Status refused = OpenNatsQueue(TlsUrl() + "?tlsca=" + certificate()).status();
 
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused.message();
-}
-
-// Three servers that keep each stream three times.
-class NatsClusterTest : public NatsFaultsTest {
- protected:
-  static constexpr size_t kServers = 3;
-
-  void BeginCluster() {
-    std::vector<uint16_t> ports;
-    std::string routes;
-    for (size_t i = 0; i < kServers; ++i) {
-      ports.push_back(FreePort().value());
-      routes += std::string(routes.empty() ? "" : ", ") +
-                "\"nats-route://127.0.0.1:" + std::to_string(ports.back()) + "\"";
-    }
-    for (size_t i = 0; i < kServers; ++i) {
-      Begin("server_name: s" + std::to_string(i) + "\ncluster { name: c, listen: \"127.0.0.1:" +
-            std::to_string(ports[i]) + "\", routes: [" + routes + "] }");
-      if (IsSkipped() || HasFatalFailure()) return;
-      servers_.push_back(std::move(server_));
-    }
-  }
-  static void PublishNew(JobQueue& queue, int64_t first, int64_t last) {
-    const auto added = Publish(queue, first, last);
-    ASSERT_TRUE(added.ok()) << added.error().message();
-    EXPECT_EQ(*added, last - first + 1);
-  }
-  std::string ClusterUrl() const {
-    std::string url = "nats://";
-    for (const auto& server : servers_) url += (url.ends_with('/') ? "" : ",") + server->host();
-    return url + "?replicas=3";
-  }
-
-  std::vector<std::unique_ptr<NatsServer>> servers_;
-};
-
-TEST_F(NatsClusterTest, AServerOfAClusterMayBeKilledAndNothingIsLost) {
-  BeginCluster();
-  if (IsSkipped() || HasFatalFailure()) return;
-  // Servers choose who leads first.
-  const auto queue = OpenNatsQueue(ClusterUrl(), {{}, milliseconds(60'000)});
-  ASSERT_TRUE(queue.ok()) << queue.error().message();
-  PublishNew(**queue, 1, 30);
-
-  servers_[0]->Kill();
-
-  PublishNew(**queue, 31, 40);
-  std::set<int64_t> seen;
-  for (int calls = 0; calls < 60 && seen.size() < 40; ++calls) {
-    const auto taken = (*queue)->Take(kChannel, 40, milliseconds(500));
-    ASSERT_TRUE(taken.ok()) << taken.error().message();
-    for (const Delivery& delivery : *taken) {
-      seen.insert(delivery.job.job_id);
-      EXPECT_EQ((*queue)->Acknowledge(delivery), Status::Ok());
-    }
-  }
-  EXPECT_EQ(seen.size(), 40u);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "storage/nats/connection.h"
 #include "storage/nats/dead_letters.h"
 #include "storage/nats/nats_url.h"
+#include "storage/nats/stalled_consumer.h"
 #include "storage/nats/streams.h"
 
 namespace attune {
@@ -96,9 +97,7 @@ class NatsQueue final : public JobQueue {
     return Answer("Giving back", delivery.receipt, kGivenBack);
   }
   Status Bury(const Delivery& delivery, std::string_view reason) override;
-  Result<ChannelLoad> Pending(const Channel& channel) override {
-    return nats::EnsureConsumer(*connection_, url_, channel, terms_);
-  }
+  Result<ChannelLoad> Pending(const Channel& channel) override;
   Result<std::vector<DeadLetter>> DeadLetters(const Channel& channel) override {
     return nats::ReadDeadLetters(*connection_, names_, names_.dead_subject(Token(channel)));
   }
@@ -126,7 +125,8 @@ class NatsQueue final : public JobQueue {
   const nats::NatsUrl url_;
   const FleetNames names_;
   const QueueTerms terms_;
-  std::mutex mutex_;  // Guards free_.
+  std::mutex mutex_;  // Guards what follows.
+  nats::StallWatch stalls_;
   // Of each channel as many as were ever in use at once: the library has one fetch for each.
   std::map<Channel, std::vector<SubscriptionHandle>> free_;
 };
@@ -229,6 +229,25 @@ Status NatsQueue::AcknowledgeAll(std::span<const Delivery> deliveries) {
     if (first.ok()) first = std::move(status);
   }
   return first;
+}
+
+Result<ChannelLoad> NatsQueue::Pending(const Channel& channel) {
+  ATTUNE_ASSIGN_OR_RETURN(const nats::ConsumerState consumer,
+                          nats::EnsureConsumer(*connection_, url_, channel, terms_));
+  bool lacks_messages = false;
+  if (consumer.has_followers && consumer.load.waiting == 0) {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t there,
+                            nats::CountInStream(*connection_, names_, channel));
+    lacks_messages = there > consumer.load.taken;
+  }
+  bool is_stalled = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stalled = stalls_.Look(channel, lacks_messages, consumer.given, SteadyNowNs());
+  }
+  // Where that fails everything stays as it is, until it is tried again.
+  if (is_stalled) (void)nats::MoveConsumer(*connection_, names_, channel);
+  return consumer.load;
 }
 
 Status NatsQueue::Bury(const Delivery& delivery, std::string_view reason) {

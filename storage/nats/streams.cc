@@ -89,7 +89,7 @@ Status EnsureStream(const Connection& connection, jsStreamConfig& wanted, int re
   return CheckStream(*info->Config, wanted, replicas == 0);
 }
 
-Result<ChannelLoad> CheckedLoad(const jsConsumerInfo& info, const jsConsumerConfig& wanted) {
+Result<ConsumerState> CheckedState(const jsConsumerInfo& info, const jsConsumerConfig& wanted) {
   if (info.Config->AckWait != wanted.AckWait || info.Config->MaxDeliver != wanted.MaxDeliver) {
     return FailedPrecondition(fmt::format(
         "The consumer '{}' is there with {} ns to acknowledge and {} deliveries, and not with {} "
@@ -98,7 +98,9 @@ Result<ChannelLoad> CheckedLoad(const jsConsumerInfo& info, const jsConsumerConf
         wanted.Durable, info.Config->AckWait, info.Config->MaxDeliver, wanted.AckWait,
         wanted.MaxDeliver));
   }
-  return ChannelLoad{static_cast<int64_t>(info.NumPending), info.NumAckPending};
+  return ConsumerState{{static_cast<int64_t>(info.NumPending), info.NumAckPending},
+                       info.Delivered.Consumer,
+                       info.Cluster != nullptr && info.Cluster->ReplicasLen > 0};
 }
 
 }  // namespace
@@ -126,8 +128,8 @@ Status EnsureStreams(const Connection& connection, const NatsUrl& url, const Que
   return EnsureStream(connection, stream, url.replicas);
 }
 
-Result<ChannelLoad> EnsureConsumer(const Connection& connection, const NatsUrl& url,
-                                   const Channel& channel, const QueueTerms& terms) {
+Result<ConsumerState> EnsureConsumer(const Connection& connection, const NatsUrl& url,
+                                     const Channel& channel, const QueueTerms& terms) {
   const FleetNames names{url.fleet};
   const std::string token = Token(channel);
   const std::string subject = names.jobs_subject(token);
@@ -169,7 +171,7 @@ Result<ChannelLoad> EnsureConsumer(const Connection& connection, const NatsUrl& 
   }
   const ConsumerInfoHandle info(made);
   ATTUNE_RETURN_IF_ERROR(status);
-  return CheckedLoad(*info, wanted);
+  return CheckedState(*info, wanted);
 }
 
 }  // namespace attune::nats

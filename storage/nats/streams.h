@@ -1,6 +1,7 @@
 // The streams and consumers of a fleet. docs/formats/queue.md.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "attune/base/status.h"
@@ -23,9 +24,16 @@ struct FleetNames {
 // with other settings.
 Status EnsureStreams(const Connection& connection, const NatsUrl& url, const QueueTerms& terms);
 
-// The consumer of `channel`, made if it is not there, with the streams if these are gone, and how
-// much it has. kFailedPrecondition if it is there with other terms.
-Result<ChannelLoad> EnsureConsumer(const Connection& connection, const NatsUrl& url,
-                                   const Channel& channel, const QueueTerms& terms);
+// What a consumer says of itself.
+struct ConsumerState {
+  ChannelLoad load;
+  uint64_t given = 0;          // Messages, since it was made.
+  bool has_followers = false;  // Other servers of a cluster, any of which can lead it.
+};
+
+// The consumer of `channel`, made if it is not there, with the streams if these are gone.
+// kFailedPrecondition if it is there with other terms.
+Result<ConsumerState> EnsureConsumer(const Connection& connection, const NatsUrl& url,
+                                     const Channel& channel, const QueueTerms& terms);
 
 }  // namespace attune::nats
