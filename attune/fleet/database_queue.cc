@@ -1,7 +1,6 @@
 #include "attune/fleet/database_queue.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "attune/base/steady_time.h"
@@ -27,7 +26,7 @@ Result<std::vector<Session>> DatabaseQueue::Sessions() {
   return sessions_;
 }
 
-Result<std::vector<Delivery>> DatabaseQueue::Look(const Channel& channel, int64_t most) {
+Status DatabaseQueue::Fill(const Channel& channel, int64_t most) {
   ATTUNE_ASSIGN_OR_RETURN(const auto sessions, Sessions());
   std::vector<Backlog> backlogs;
   for (const Session& session : sessions) {
@@ -35,22 +34,23 @@ Result<std::vector<Delivery>> DatabaseQueue::Look(const Channel& channel, int64_
     ATTUNE_ASSIGN_OR_RETURN(backlogs.emplace_back(),
                             fleet_.BacklogOf(session.id, channel.step, most));
   }
-  std::vector<Delivery> deliveries;
-  for (const QueuedJob& job : ChooseFairly(backlogs, {}, most)) {
-    deliveries.push_back({channel, job, 1, ""});
-  }
-  return deliveries;
+  const Status status = given_.Publish(channel, ChooseFairly(backlogs, {}, most)).status();
+  // So many are in work that there is no room for more.
+  return status.code() == StatusCode::kResourceExhausted ? Status::Ok() : status;
 }
 
 Result<std::vector<Delivery>> DatabaseQueue::Take(const Channel& channel, int64_t most,
                                                   std::chrono::milliseconds wait) {
+  using std::chrono::milliseconds;
   ATTUNE_RETURN_IF_ERROR(CheckTaking(most, wait));
   const auto deadline = std::chrono::steady_clock::now() + wait;
   for (;;) {
-    ATTUNE_ASSIGN_OR_RETURN(auto deliveries, Look(channel, most));
-    const auto now = std::chrono::steady_clock::now();
-    if (!deliveries.empty() || now >= deadline) return deliveries;
-    std::this_thread::sleep_until(std::min(deadline, now + kLookEach));
+    ATTUNE_ASSIGN_OR_RETURN(const ChannelLoad load, given_.Pending(channel));
+    if (load.waiting == 0) ATTUNE_RETURN_IF_ERROR(Fill(channel, most));
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    ATTUNE_ASSIGN_OR_RETURN(
+        auto taken, given_.Take(channel, most, std::clamp(left, milliseconds(0), kLookEach)));
+    if (!taken.empty() || left <= milliseconds(0)) return taken;
   }
 }
 

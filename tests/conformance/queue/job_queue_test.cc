@@ -12,8 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/fleet/database_queue.h"
 #include "attune/queue/local_queue.h"
 #include "storage/nats/nats_queue.h"
+#include "tests/fleet/fleet_fixture.h"
 #include "tests/servers/nats_server.h"
 
 namespace attune {
@@ -42,19 +44,32 @@ class QueueWorld {
   virtual void Pass(milliseconds time) = 0;
 };
 
-class LocalWorld final : public QueueWorld {
+// Of one process, with a clock of its own.
+class LocalWorld : public QueueWorld {
  public:
   Result<std::shared_ptr<JobQueue>> Open(const QueueTerms& terms) override {
-    if (queue_ == nullptr) {
-      queue_ = std::make_shared<LocalQueue>(terms, [this] { return now_ns_.load(); });
-    }
+    if (queue_ == nullptr) queue_ = Make(terms, [this] { return now_ns_.load(); });
     return queue_;
   }
   void Pass(milliseconds time) override { now_ns_ += time.count() * 1'000'000; }
 
  private:
+  virtual std::shared_ptr<JobQueue> Make(const QueueTerms& terms, std::function<int64_t()> now_ns) {
+    return std::make_shared<LocalQueue>(terms, std::move(now_ns));
+  }
+
   std::atomic<int64_t> now_ns_ = 1;
   std::shared_ptr<JobQueue> queue_;
+};
+
+// Over a database in which nothing is to be done, so that all it has is what is published.
+class DatabaseWorld final : public LocalWorld {
+  std::shared_ptr<JobQueue> Make(const QueueTerms& terms,
+                                 std::function<int64_t()> now_ns) override {
+    return std::make_shared<DatabaseQueue>(database_.fleet(), terms, std::move(now_ns));
+  }
+
+  FleetDatabase database_;
 };
 
 class NatsWorld final : public QueueWorld {
@@ -415,6 +430,7 @@ TEST_P(JobQueueTest, WhatCannotBeMeantIsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Queues, JobQueueTest,
     ::testing::Values(QueueKind{"Local", [] { return std::make_unique<LocalWorld>(); }},
+                      QueueKind{"Database", [] { return std::make_unique<DatabaseWorld>(); }},
                       QueueKind{"Nats", [] { return std::make_unique<NatsWorld>(); }}),
     [](const ::testing::TestParamInfo<QueueKind>& kind) { return kind.param.name; });
 
