@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -91,6 +92,7 @@ Result<RecordStore*> Application::store() {
   if (IsOnServer(path)) return store();
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   opened_ = IdentityOf(file);
+  ATTUNE_ASSIGN_OR_RETURN(opened_state_, store_->State());
   return store();
 }
 
@@ -118,11 +120,31 @@ Status Application::CheckDatabaseIsKept() const {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   if (IsOnServer(path)) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
-  if (IdentityOf(file) == opened_) return Status::Ok();
+  const bool is_there = IdentityOf(file) == opened_;
+  const Status kept = is_there ? CheckContentIsKept(path) : Status::Ok();
+  if (is_there && kept.ok()) return Status::Ok();
+  if (kept.code() == StatusCode::kUnavailable) return kept;
+  return DataLoss(fmt::format(
+      "The database '{}' was {} during the run, and what was measured is lost with it. Restore the "
+      "file, or run the same command again.{}",
+      file.string(), is_there ? "overwritten" : "removed or replaced",
+      kept.ok() ? "" : fmt::format(" ({})", kept.message())));
+}
+
+Status Application::CheckContentIsKept(const std::string& path) const {
+  SqlStoreOptions options;
+  options.use = StoreUse::kRead;
+  // Our own connection still has pages in memory that the file has lost.
+  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path, options));
+  ATTUNE_ASSIGN_OR_RETURN(const StoreState found, RecordsIn(database)->State());
+  ATTUNE_ASSIGN_OR_RETURN(const StoreState written, store_->State());
+  if (found.database_id != opened_state_.database_id) {
+    return DataLoss("It is another database.");
+  }
+  const int64_t last = std::max(opened_state_.last_revision, written.last_revision);
+  if (found.last_revision >= last) return Status::Ok();
   return DataLoss(
-      fmt::format("The database '{}' was removed or replaced during the run, and what was measured "
-                  "is lost with it. Restore the file, or run the same command again.",
-                  file.string()));
+      fmt::format("It ends at revision {}, and {} was written.", found.last_revision, last));
 }
 
 Result<RecordStore*> Application::StoreToRead() {

@@ -108,8 +108,8 @@ class Application {
   const std::optional<Session>& session() const { return session_; }
   // What store() opens: --db, else the default path.
   Result<std::string> DatabasePath() const;
-  // kDataLoss if the database that store() opened was removed or replaced since: what was written
-  // to it is gone.
+  // kDataLoss if the database that store() opened was removed, replaced or overwritten since: what
+  // was written to it is gone.
   Status CheckDatabaseIsKept() const;
   // From the store that is open. kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
@@ -124,6 +124,8 @@ class Application {
  private:
   // kNotFound says what makes one.
   Status CheckDatabaseExists() const;
+  // Whether a connection of its own finds in the file what store() has opened and written.
+  Status CheckContentIsKept(const std::string& path) const;
   Status CheckDeviceOfSession(const std::string& named);
   // All stores over `database`, or over none; with --session, the records of that.
   Status TakeStores(std::shared_ptr<SqlDatabase> database);
@@ -144,7 +146,8 @@ class Application {
   std::string session_name_;
   std::optional<Session> session_;
   std::unique_ptr<RecordStore> session_records_;  // Of session_, over store_.
-  FileIdentity opened_;                           // Of the database, once store() opened it.
+  FileIdentity opened_;  // Of the database, once store() opened it, and what it held then.
+  StoreState opened_state_;
 };
 
 // "attune 0.1.0".

@@ -97,12 +97,30 @@ def test_damaged(attune):
         program.check(path.read_bytes() == content, f"{what}: The file was changed.")
 
 
+def test_overwritten_while_tuning(attune):
+    """The same file, other bytes: what the run wrote is gone, and it does not end as if it were not."""
+    attune.run("import", attune.write_problems(2), "--tag", "t", "--db", "other.db")
+    other = (attune.folder / "other.db").read_bytes()
+    for what, content in (("text", b"This is no database.\n" * 500), ("nothing", b""),
+                          ("another database", other)):
+        path = attune.folder / f"{what.split()[0]}_over.db"
+        attune.run("import", attune.write_problems(2), "--tag", "t", "--db", path.name)
+        process = attune.start("tune", "--tag", "t", "--device", "fake", "--per-problem", "2s",
+                               "--db", path.name)
+        process.stderr.readline()  # It has begun.
+        path.write_bytes(content)
+        out, err = process.communicate(timeout=program.TIMEOUT_S)
+        program.check(process.returncode == 1, f"{what}: exit {process.returncode}\n{out}\n{err}")
+        program.check(f"{path.name}' " in err.splitlines()[-1], f"{what}: {err}")
+
+
 def test(attune):
     test_not_a_database(attune)
     test_folder_instead_of_file(attune)
     test_locked(attune)
     test_locked_while_tuning(attune)
     test_damaged(attune)
+    test_overwritten_while_tuning(attune)
     test_full_output(attune)
 
 
