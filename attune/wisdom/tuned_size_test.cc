@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -110,6 +111,22 @@ TEST(WisdomTextTest, AParameterThatIsAKeywordIsRefusedByName) {
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
   EXPECT_THAT(status.message(), HasSubstr("parameter 'inline'"));
   EXPECT_TRUE(WisdomJson(WisdomOf(file, "inline")).ok());
+}
+
+TEST(WisdomTextTest, AParameterThatIsAMacroOfTheHeadersIsRefusedByName) {
+  for (const char* name :
+       {"NULL", "NAN", "INFINITY", "HUGE_VAL", "HUGE_VALF", "M_PI", "M_PI_2l", "FP_NAN",
+        "FP_ILOGB0", "MATH_ERRNO", "RAND_MAX", "BYTE_ORDER", "linux", "__LINE__", "_GNU_SOURCE"}) {
+    const Status status = WisdomHeader(WisdomOf(Scale(name), name)).status();
+
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported) << name;
+    EXPECT_THAT(status.message(), HasSubstr(fmt::format("parameter '{}' is a macro", name)));
+  }
+  // Functions, macros with arguments, and names like those.
+  for (const char* name : {"isnan", "log2", "strcmp", "size_t", "M_TILE", "FP_TYPE", "NULLS", "_x",
+                           "Linux", "M_PIX"}) {
+    EXPECT_TRUE(WisdomHeader(WisdomOf(Scale(name), name)).ok()) << name;
+  }
 }
 
 }  // namespace

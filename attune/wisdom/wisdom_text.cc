@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -114,6 +115,24 @@ constexpr std::string_view kKeywords[] = {"alignas",
                                           "while",
                                           "xor",
                                           "xor_eq"};
+// Whether the headers that the header includes, or compilers themselves, define `name` as a macro
+// without arguments: those with arguments do no harm to a member. Names that are reserved for them
+// are theirs, whatever they are.
+bool IsMacro(const std::string& name) {
+  static const std::regex kMacros(
+      "__.*|_[A-Z].*|NULL|NAN|INFINITY|MAXFLOAT|SNAN[FLX0-9]*|HUGE_VAL[FLX0-9_]*|"
+      "MATH_ERRNO|MATH_ERREXCEPT|math_errhandling|"
+      "FP_(NAN|INFINITE|ZERO|SUBNORMAL|NORMAL|FAST_FMA[FLX0-9]*|L?LOGB0|L?LOGBNAN|ILOGB0|ILOGBNAN|"
+      "INT_[A-Z]+)|"
+      "M_(E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)(l|f[0-9x]*)?|"
+      // Of C++ libraries' <math.h>, which includes <stdlib.h>.
+      "EXIT_SUCCESS|EXIT_FAILURE|RAND_MAX|MB_CUR_MAX|FD_SETSIZE|NFDBITS|"
+      "(BIG|LITTLE|PDP)_ENDIAN|BYTE_ORDER|W(NOHANG|UNTRACED|STOPPED|EXITED|CONTINUED|NOWAIT)|"
+      // Of compilers that speak GNU's dialect.
+      "linux|unix|i386");
+  return std::regex_match(name, kMacros);
+}
+
 // What every choice has beside sizes and parameters.
 constexpr std::string_view kMembers[] = {"device",       "defines",        "compile_options",
                                          "launch_count", "launches",       "workspace_bytes",
@@ -209,10 +228,12 @@ Status CheckNames(const Wisdom& wisdom) {
   const auto check = [](std::string_view what, const std::string& name) -> Status {
     const bool is_keyword = std::ranges::find(kKeywords, name) != std::end(kKeywords);
     const bool is_member = std::ranges::find(kMembers, name) != std::end(kMembers);
-    if (!is_keyword && !is_member) return Status::Ok();
-    return Unsupported(
-        fmt::format("The {} '{}' is {}, and a header cannot name it. Write JSON.", what, name,
-                    is_keyword ? "a keyword of C or C++" : "a member of every choice"));
+    if (!is_keyword && !is_member && !IsMacro(name)) return Status::Ok();
+    return Unsupported(fmt::format("The {} '{}' is {}, and a header cannot name it. Write JSON.",
+                                   what, name,
+                                   is_keyword  ? "a keyword of C or C++"
+                                   : is_member ? "a member of every choice"
+                                               : "a macro of <math.h> or a compiler's"));
   };
   for (const std::string& size : wisdom.file->own->sizes) {
     ATTUNE_RETURN_IF_ERROR(check("size", size));

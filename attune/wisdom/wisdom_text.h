@@ -21,7 +21,8 @@ struct Wisdom {
 
 // Both fail where a tuned config has no launch geometry any more, with the size.
 Result<std::string> WisdomJson(const Wisdom& wisdom);
-// kUnsupported names what C cannot call by its name: a size or a parameter that is a keyword.
+// kUnsupported names what C cannot call by its name: a size or a parameter that is a keyword or a
+// macro.
 Result<std::string> WisdomHeader(const Wisdom& wisdom);
 
 }  // namespace attune
