@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
+#include "attune/space/expression.h"
 
 namespace attune::kernel {
 namespace {
@@ -171,11 +173,61 @@ class T1Reader {
         // The default comes first.
         std::rotate(values.begin(), found, found + 1);
       }
+      ATTUNE_RETURN_IF_ERROR(CheckType(parameter, values));
       parameters_[name] = values;
       list.push_back({{"name", name}, {"values", std::move(values)}});
     }
     file_["parameters"] = std::move(list);
     return space.Has("Conditions") ? ReadConditions(space.Member("Conditions")) : Status::Ok();
+  }
+
+  // Truth values are integers, as in Python.
+  static Status CheckType(const JsonPlace& parameter, const Json& values) {
+    using Test = bool (*)(const Json&);
+    static constexpr std::pair<std::string_view, Test> kTypes[] = {
+        {"int", [](const Json& value) { return value.is_number_integer() || value.is_boolean(); }},
+        {"uint",
+         [](const Json& value) {
+           return value.is_boolean() || (value.is_number_integer() && value >= 0);
+         }},
+        {"float", [](const Json& value) { return value.is_number(); }},
+        {"bool", [](const Json& value) { return value.is_boolean() || value == 0 || value == 1; }},
+        {"string", [](const Json& value) { return value.is_string(); }}};
+    if (!parameter.Has("Type")) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(const std::string type, parameter.Member("Type").Text(kMaxTextBytes));
+    const auto known = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                    [&](const auto& entry) { return entry.first == type; });
+    if (known == std::end(kTypes)) {
+      return parameter.Member("Type").Error(
+          fmt::format("'{}' is not int, uint, float, bool or string.", type));
+    }
+    const auto wrong = std::find_if_not(values.begin(), values.end(), known->second);
+    if (wrong == values.end()) return Status::Ok();
+    return parameter.Member("Values").Error(
+        fmt::format("{} is not of the parameter's type, {}.", wrong->dump(), type));
+  }
+
+  // What a condition says that it reads, and reads.
+  Status CheckConditionParameters(const JsonPlace& condition, const std::string& text) const {
+    if (!condition.Has("Parameters")) return Status::Ok();
+    const JsonPlace place = condition.Member("Parameters");
+    ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxList));
+    std::set<std::string> listed;
+    for (size_t i = 0; i < place.Size(); ++i) {
+      ATTUNE_ASSIGN_OR_RETURN(const std::string name, place.Element(i).Text(kMaxTextBytes));
+      if (!HasParameter(name)) {
+        return place.Element(i).Error(fmt::format("'{}' is no parameter.", name));
+      }
+      listed.insert(name);
+    }
+    // One that cannot be parsed is refused with its place when the kernel file is read.
+    const auto expression = Expression::Parse(text, ExpressionDialect::kPython);
+    if (!expression.ok()) return Status::Ok();
+    for (const std::string& name : expression->names()) {
+      if (!HasParameter(name) || listed.contains(name)) continue;
+      return place.Error(fmt::format("has no '{}', which the expression reads.", name));
+    }
+    return Status::Ok();
   }
 
   Status ReadConditions(const JsonPlace& conditions) {
@@ -185,6 +237,7 @@ class T1Reader {
       const JsonPlace condition = conditions.Element(i);
       ATTUNE_RETURN_IF_ERROR(condition.CheckObject({"Expression"}, {"Parameters"}));
       ATTUNE_ASSIGN_OR_RETURN(std::string text, ExpressionText(condition.Member("Expression")));
+      ATTUNE_RETURN_IF_ERROR(CheckConditionParameters(condition, text));
       constraints.push_back(std::move(text));
     }
     file_["constraints"] = std::move(constraints);

@@ -102,6 +102,19 @@ TEST(T1FileTest, WhatCannotBeExpressedIsRefusedByName) {
        "/ConfigurationSpace/TuningParameters/0/Values", "computed"},
       {[](Json& j) { j["ConfigurationSpace"]["TuningParameters"][0]["Default"] = 7; },
        "/ConfigurationSpace/TuningParameters/0/Default", "7 is not among"},
+      {[](Json& j) { j["ConfigurationSpace"]["TuningParameters"][0]["Type"] = "double"; },
+       "/ConfigurationSpace/TuningParameters/0/Type", "'double' is not int"},
+      {[](Json& j) { j["ConfigurationSpace"]["TuningParameters"][0]["Type"] = Json(); },
+       "/ConfigurationSpace/TuningParameters/0/Type", "null"},
+      {[](Json& j) { j["ConfigurationSpace"]["TuningParameters"][0]["Type"] = "string"; },
+       "/ConfigurationSpace/TuningParameters/0/Values",
+       "64 is not of the parameter's type, string"},
+      {[](Json& j) { j["ConfigurationSpace"]["TuningParameters"][1]["Type"] = "bool"; },
+       "/ConfigurationSpace/TuningParameters/1/Values", "2 is not of"},
+      {[](Json& j) { j["ConfigurationSpace"]["Conditions"][0]["Parameters"][1] = "tail"; },
+       "/ConfigurationSpace/Conditions/0/Parameters/1", "'tail' is no parameter"},
+      {[](Json& j) { j["ConfigurationSpace"]["Conditions"][0]["Parameters"].erase(1); },
+       "/ConfigurationSpace/Conditions/0/Parameters", "has no 'tile', which"},
       {[](Json& j) { j["ConfigurationSpace"]["Conditions"][0] = 1; },
        "/ConfigurationSpace/Conditions/0", "must be an object"}};
 
@@ -112,6 +125,23 @@ TEST(T1FileTest, WhatCannotBeExpressedIsRefusedByName) {
     ASSERT_FALSE(converted.ok()) << one.place;
     EXPECT_THAT(converted.error().message(), HasSubstr(one.place));
     EXPECT_THAT(converted.error().message(), HasSubstr(one.reason));
+  }
+}
+
+TEST(T1FileTest, ValuesMayBeOfEachTypeThatT1Has) {
+  const std::pair<const char*, const char*> typed[] = {{"int", "[-1, 64, True]"},
+                                                       {"uint", "[64, 0]"},
+                                                       {"float", "[64, 0.5]"},
+                                                       {"bool", "[True, False, 1, 0]"},
+                                                       {"string", "['a', 'b']"}};
+  for (const auto& [type, values] : typed) {
+    Json json = Stencil();
+    Json& parameter = json["ConfigurationSpace"]["TuningParameters"][0];
+    parameter = {{"Name", "block_size_x"}, {"Type", type}, {"Values", values}};
+
+    const auto converted = KernelFileOfT1(json);
+
+    EXPECT_TRUE(converted.ok()) << type << converted.status().message();
   }
 }
 
