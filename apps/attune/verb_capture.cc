@@ -152,11 +152,11 @@ Result<int> Run(Application& application, const CaptureOptions& options) {
   AddWhatNeverCame(options, report);
   PrintReport(options, end, report, application.err());
   if (!options.json.empty()) {
-    const Status written = WriteFileAtomically(options.json, Dump(JsonOf(options, end, report)));
+    const Status written =
+        WriteResult(application, options.json, Dump(JsonOf(options, end, report)), "--json");
     // The status is the program's own.
     if (!written.ok()) {
-      application.err().Print(
-          fmt::format("attune capture: --json: {}\n", Printable(written.message())));
+      application.err().Print(fmt::format("attune capture: {}\n", Printable(written.message())));
     }
   }
   return end.exit_status;
@@ -198,7 +198,10 @@ void AddCaptureVerb(CLI::App& program, Invocation& invocation) {
       ->type_name("BYTES");
   verb->add_option("-o,--output", options->folder, "Folder of the kernel files (default: captured)")
       ->type_name("FOLDER");
-  verb->add_option("--json", options->json, "Write a summary as JSON to this file")
+  verb->add_option(
+          "--json", options->json,
+          "Write a summary as JSON to this file; - for standard output, behind what the program "
+          "prints there")
       ->type_name("FILE");
   verb->add_option("program", options->command, "After '--': the program and its arguments")
       ->required();

@@ -94,6 +94,17 @@ def test_tuned_as_it_is_and_widened(attune):
     program.check("STEP=1" in best, best)
 
 
+def test_summary_on_standard_output(attune):
+    """Behind what the program prints."""
+    launcher = str(attune.binary.parent / "attune_test_launcher")
+    plain = subprocess.run([launcher, "two"], check=True, capture_output=True, text=True,
+                           cwd=attune.folder).stdout
+    out, _ = attune.run("capture", "-o", "printed", "--json", "-", "--", launcher, "two")
+    program.check(out.startswith(plain), out)
+    program.check(json.loads(out.removeprefix(plain))["exit_status"] == 0, out)
+    program.check(not (attune.folder / "-").exists(), "There is a file '-'.")
+
+
 def test_damaged_data(attune):
     """Data that are not what was captured are refused by their name."""
     folder = attune.folder / "captured/reverse"
@@ -291,6 +302,7 @@ def test(attune):
     program.require_device(attune, "opencl:0")
     shutil.rmtree(attune.folder / "captured", ignore_errors=True)
     test_two_kernels(attune)
+    test_summary_on_standard_output(attune)
     test_tuned_as_it_is_and_widened(attune)
     test_damaged_data(attune)
     test_which_launches(attune)
