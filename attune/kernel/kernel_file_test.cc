@@ -109,7 +109,7 @@ const Mistake kMistakes[] = {
     {"mixed values", [](Json& f) { f["parameters"][0]["values"][2] = "x"; },
      "/parameters/0/values/2", "mixed"},
     {"real value", [](Json& f) { f["parameters"][0]["values"][2] = 0.5; }, "/parameters/0/values/2",
-     "integer"},
+     "must be an integer or a name and is number"},
     {"no values", [](Json& f) { f["parameters"][0]["values"] = Json::array(); },
      "/parameters/0/values", "0 elem"},
     {"taken name", [](Json& f) { f["parameters"][0]["name"] = "m"; }, "/parameters/0/name",

@@ -280,6 +280,12 @@ Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own) {
     ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Identifier());
     return ParameterValue(std::move(name));
   }
+  if (!place.value().is_number_integer()) {
+    return place.Error(
+        fmt::format("must be {} and is {}.",
+                    is_own ? "a number, a name, true or false" : "an integer or a name",
+                    place.value().type_name()));
+  }
   constexpr int64_t kMost = 1 << 30;
   ATTUNE_ASSIGN_OR_RETURN(const int64_t value, is_own ? place.Integer(INT64_MIN, INT64_MAX)
                                                       : place.Integer(-kMost, kMost));

@@ -176,6 +176,8 @@ TEST(OwnKernelFileTest, ValuesThatCannotBeOfOneKindAreRefused) {
   EXPECT_THAT(error({1, 0.5, 1.0}), HasSubstr("the value 1.0 stands twice"));
   EXPECT_THAT(error({0.5, (int64_t{1} << 53) + 1}), HasSubstr("9007199254740993 would be rounded"));
   EXPECT_THAT(error({uint64_t{1} << 63}), HasSubstr("and is larger"));
+  EXPECT_THAT(error({1, Json::array()}),
+              HasSubstr("values/1: must be a number, a name, true or false and is array"));
 }
 
 TEST(OwnKernelFileTest, TheSmallestIntegerIsAMacroOfC) {
