@@ -89,9 +89,11 @@ struct OwnReference {
   std::map<std::string, DataFile, std::less<>> data;  // The results themselves, by operand.
 };
 
-// A figure that the kernel writes beside its results: elements of an operand or of the workspace.
+// A figure that the kernel writes beside its results, elements of an operand or of the workspace,
+// or prints.
 struct OwnFigure {
   Objective objective;
+  std::string printed;  // The word that it is printed behind; else empty.
   std::string operand;  // Empty: the workspace.
   DataType type = DataType::kF32;
   FigureSource::Reduction reduction = FigureSource::Reduction::kFirst;
@@ -114,7 +116,7 @@ struct OwnKernel {
 };
 
 struct KernelFile {
-  static constexpr int kFormatVersion = 6;
+  static constexpr int kFormatVersion = 7;
 
   int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.

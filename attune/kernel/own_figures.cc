@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/own_kernel_reader.h"
+
 namespace attune::kernel {
 namespace {
 
@@ -58,6 +60,44 @@ Status ReadRegion(const JsonPlace& from, const KernelFile& file, OwnFigure& figu
   return Status::Ok();
 }
 
+Status ReadReduction(const JsonPlace& from, OwnFigure& figure) {
+  if (!from.Has("reduce")) return Status::Ok();
+  const bool is_printed = !figure.printed.empty();
+  ATTUNE_ASSIGN_OR_RETURN(const std::string word, from.Member("reduce").Text(kMaxWordBytes));
+  const auto reduction = ParseReduction(word);
+  if (!reduction.has_value() || (*reduction == FigureSource::Reduction::kLast && !is_printed)) {
+    return from.Member("reduce").Error(is_printed ? "is first, last, max, min or sum."
+                                                  : "is first, max, min or sum.");
+  }
+  figure.reduction = *reduction;
+  return Status::Ok();
+}
+
+Status ReadPrinted(const JsonPlace& from, OwnFigure& figure) {
+  ATTUNE_RETURN_IF_ERROR(from.CheckObject({"printed"}, {"reduce"}));
+  ATTUNE_ASSIGN_OR_RETURN(figure.printed, from.Member("printed").Text(kMaxWordBytes));
+  if (IsPrintedWord(figure.printed)) return ReadReduction(from, figure);
+  return from.Member("printed").Error(
+      fmt::format("'{}' is not one word of letters, digits, _ / . and -, a letter or _ first.",
+                  figure.printed));
+}
+
+Status ReadWritten(const JsonPlace& from, const KernelFile& file, OwnFigure& figure) {
+  ATTUNE_RETURN_IF_ERROR(from.CheckObject({"operand"}, {"type", "first", "count", "reduce"}));
+  ATTUNE_RETURN_IF_ERROR(ReadRegion(from, file, figure));
+  ATTUNE_RETURN_IF_ERROR(ReadReduction(from, figure));
+  ATTUNE_ASSIGN_OR_RETURN(figure.first, ReadCount(from, "first", *file.own));
+  ATTUNE_ASSIGN_OR_RETURN(figure.count, ReadCount(from, "count", *file.own));
+  const bool is_one = figure.reduction == FigureSource::Reduction::kFirst;
+  if (is_one && figure.count.has_value()) {
+    return from.Member("count").Error("goes with 'reduce' of max, min or sum.");
+  }
+  if (!is_one && figure.operand.empty() && !figure.count.has_value()) {
+    return from.Error("has no 'count', which a reduction of the workspace needs.");
+  }
+  return Status::Ok();
+}
+
 Result<OwnFigure> ReadFigure(const std::string& name, const JsonPlace& place,
                              const KernelFile& file) {
   const bool is_taken = name == kTimeObjective || name == kEnergyObjective;
@@ -84,23 +124,9 @@ Result<OwnFigure> ReadFigure(const std::string& name, const JsonPlace& place,
     ATTUNE_ASSIGN_OR_RETURN(figure.objective.unit, place.Member("unit").Text(kMaxUnitBytes));
   }
   const JsonPlace from = place.Member("from");
-  ATTUNE_RETURN_IF_ERROR(from.CheckObject({"operand"}, {"type", "first", "count", "reduce"}));
-  ATTUNE_RETURN_IF_ERROR(ReadRegion(from, file, figure));
-  if (from.Has("reduce")) {
-    ATTUNE_ASSIGN_OR_RETURN(const std::string word, from.Member("reduce").Text(kMaxWordBytes));
-    const auto reduction = ParseReduction(word);
-    if (!reduction.has_value()) return from.Member("reduce").Error("is first, max, min or sum.");
-    figure.reduction = *reduction;
-  }
-  ATTUNE_ASSIGN_OR_RETURN(figure.first, ReadCount(from, "first", *file.own));
-  ATTUNE_ASSIGN_OR_RETURN(figure.count, ReadCount(from, "count", *file.own));
-  const bool is_one = figure.reduction == FigureSource::Reduction::kFirst;
-  if (is_one && figure.count.has_value()) {
-    return from.Member("count").Error("goes with 'reduce' of max, min or sum.");
-  }
-  if (!is_one && figure.operand.empty() && !figure.count.has_value()) {
-    return from.Error("has no 'count', which a reduction of the workspace needs.");
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(from, "printed", 7, file));
+  ATTUNE_RETURN_IF_ERROR(from.Has("printed") ? ReadPrinted(from, figure)
+                                             : ReadWritten(from, file, figure));
   return figure;
 }
 
@@ -157,9 +183,11 @@ const OwnFigure* FindFigure(const KernelFile& file, std::string_view name) {
 Result<FigureSource> SourceOf(const OwnFigure& figure, const KernelFile& file,
                               const OwnSizes& sizes) {
   FigureSource source;
+  source.reduction = figure.reduction;
+  source.printed = figure.printed;
+  if (!figure.printed.empty()) return source;
   source.operand = figure.operand;
   source.type = figure.type;
-  source.reduction = figure.reduction;
   if (figure.first.has_value()) {
     ATTUNE_ASSIGN_OR_RETURN(source.first, ValueOf(*figure.first, figure, sizes));
   }

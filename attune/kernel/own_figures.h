@@ -1,4 +1,4 @@
-// Figures of a user's kernel: what it writes beside its results, for people to choose by.
+// Figures of a user's kernel: what it writes beside its results or prints, for people to choose by.
 #pragma once
 
 #include <optional>

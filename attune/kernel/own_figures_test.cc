@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 Json Described() {
   return Json::parse(R"({
-    "attune_kernel_file": 5, "name": "series", "operator": "kernel", "sources": ["series.cl"],
+    "attune_kernel_file": 7, "name": "series", "operator": "kernel", "sources": ["series.cl"],
     "sizes": {"run_time": ["n"]},
     "operands": [{"name": "x", "type": "f32", "shape": ["n"], "access": "in"},
                  {"name": "y", "type": "f32", "shape": ["n", 2], "access": "out"}],
@@ -26,7 +26,8 @@ Json Described() {
     "figures": {
       "error": {"from": {"operand": "workspace", "type": "f32", "count": "n", "reduce": "max"}},
       "gain": {"from": {"operand": "y", "reduce": "sum", "first": "n"}, "direction": "maximize",
-               "unit": "dB"}}
+               "unit": "dB"},
+      "speed": {"from": {"printed": "GB/s", "reduce": "last"}, "direction": "maximize"}}
   })");
 }
 
@@ -48,6 +49,17 @@ TEST(OwnFiguresTest, AreWhereTheFileSays) {
   EXPECT_EQ(gain->objective, (Objective{"gain", Direction::kMaximize, "dB"}));
   EXPECT_EQ(Text(*SourceOf(*gain, *file, {{"n", 7}})), "y f32 7 7 sum");
   EXPECT_EQ(FindFigure(*file, "loss"), nullptr);
+}
+
+TEST(OwnFiguresTest, MayBePrinted) {
+  const auto file = Parse(Described());
+  ASSERT_TRUE(file.ok()) << file.error().message();
+
+  const OwnFigure* const speed = FindFigure(*file, "speed");
+
+  ASSERT_NE(speed, nullptr);
+  EXPECT_EQ(speed->objective, (Objective{"speed", Direction::kMaximize, ""}));
+  EXPECT_EQ(Text(*SourceOf(*speed, *file, {{"n", 7}})), "printed GB/s last");
 }
 
 TEST(OwnFiguresTest, AFigureWithoutElementsHasNoSource) {
@@ -89,6 +101,20 @@ TEST(OwnFiguresTest, WhatCannotBeReadIsRefusedByPlace) {
        "count"},
       {[](Json& j) { j.erase("workspace_bytes"); }, "/", "workspace"},
       {[](Json& j) { j["figures"]["gain"]["form"] = 1; }, "/figures/gain/form", ""},
+      {[](Json& j) { j["figures"]["gain"]["from"] = 1; }, "/figures/gain/from", "object"},
+      {[](Json& j) { j["figures"]["gain"]["from"]["reduce"] = "last"; },
+       "/figures/gain/from/reduce", "first, max"},
+      {[](Json& j) { j["attune_kernel_file"] = 6; }, "/figures/speed/from/printed", "version 7"},
+      {[](Json& j) { j["figures"]["speed"]["from"]["printed"] = 1; }, "/figures/speed/from/printed",
+       ""},
+      {[](Json& j) { j["figures"]["speed"]["from"]["printed"] = "GB per s"; },
+       "/figures/speed/from/printed", "'GB per s' is not one word"},
+      {[](Json& j) { j["figures"]["speed"]["from"]["reduce"] = "mean"; },
+       "/figures/speed/from/reduce", "last"},
+      {[](Json& j) { j["figures"]["speed"]["from"]["operand"] = "y"; },
+       "/figures/speed/from/operand", ""},
+      {[](Json& j) { j["figures"]["speed"]["from"]["count"] = 2; }, "/figures/speed/from/count",
+       ""},
   };
   for (const Refused& refused : cases) {
     Json json = Described();

@@ -12,7 +12,7 @@ namespace attune {
 namespace {
 
 constexpr std::array<std::string_view, 2> kDirections = {"minimize", "maximize"};
-constexpr std::array<std::string_view, 4> kReductions = {"first", "max", "min", "sum"};
+constexpr std::array<std::string_view, 5> kReductions = {"first", "max", "min", "sum", "last"};
 
 template <class Kind, size_t kCount>
 std::optional<Kind> ParseOf(const std::array<std::string_view, kCount>& names,
@@ -23,6 +23,7 @@ std::optional<Kind> ParseOf(const std::array<std::string_view, kCount>& names,
 }
 
 constexpr std::string_view kWorkspace = "workspace";
+constexpr std::string_view kPrinted = "printed";
 
 std::optional<int64_t> ParseCount(std::string_view text) {
   int64_t value = 0;
@@ -30,6 +31,47 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || value < 0) return std::nullopt;
   return value;
+}
+
+std::vector<std::string_view> WordsOf(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+bool IsLetter(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
+// Nothing if `words` are no element of an operand or of the workspace.
+std::optional<FigureSource> WrittenSource(const std::vector<std::string_view>& words) {
+  if (words.size() != 5 || words[0].empty()) return std::nullopt;
+  const auto type = ParseDataType(words[1]);
+  const auto first = ParseCount(words[2]);
+  const auto count = ParseCount(words[3]);
+  const auto reduction = ParseReduction(words[4]);
+  if (!type || !first || !count || !reduction || *count < 1) return std::nullopt;
+  FigureSource source;
+  if (words[0] != kWorkspace) source.operand = words[0];
+  source.type = *type;
+  source.first = *first;
+  source.count = *count;
+  source.reduction = *reduction;
+  return source;
+}
+
+std::optional<FigureSource> PrintedSource(const std::vector<std::string_view>& words) {
+  if (words.size() != 3 || words[0] != kPrinted || !IsPrintedWord(words[1])) return std::nullopt;
+  const auto reduction = ParseReduction(words[2]);
+  if (!reduction) return std::nullopt;
+  FigureSource source;
+  source.reduction = *reduction;
+  source.printed = words[1];
+  return source;
 }
 
 }  // namespace
@@ -48,34 +90,47 @@ std::optional<FigureSource::Reduction> ParseReduction(std::string_view name) {
   return ParseOf<FigureSource::Reduction>(kReductions, name);
 }
 
+double Reduced(FigureSource::Reduction reduction, double so_far, double next) {
+  switch (reduction) {
+    case FigureSource::Reduction::kFirst:
+      return so_far;
+    case FigureSource::Reduction::kMax:
+      return std::max(so_far, next);
+    case FigureSource::Reduction::kMin:
+      return std::min(so_far, next);
+    case FigureSource::Reduction::kSum:
+      return so_far + next;
+    case FigureSource::Reduction::kLast:
+      return next;
+  }
+  return so_far;
+}
+
+bool IsPrintedWordByte(char byte) {
+  // What is no ASCII is part of a letter.
+  return IsLetter(byte) || (byte >= '0' && byte <= '9') || byte == '/' || byte == '.' ||
+         byte == '-' || static_cast<unsigned char>(byte) >= 0x80;
+}
+
+bool IsPrintedWord(std::string_view word) {
+  return !word.empty() && IsLetter(word[0]) && std::all_of(word.begin(), word.end(), [](char byte) {
+    return IsPrintedWordByte(byte) && static_cast<unsigned char>(byte) < 0x80;
+  });
+}
+
 std::string Text(const FigureSource& source) {
+  if (!source.printed.empty()) {
+    return fmt::format("{} {} {}", kPrinted, source.printed, Name(source.reduction));
+  }
   return fmt::format("{} {} {} {} {}", source.operand.empty() ? kWorkspace : source.operand,
                      Name(source.type), source.first, source.count, Name(source.reduction));
 }
 
 Result<FigureSource> ParseFigureSource(std::string_view text) {
-  std::array<std::string_view, 5> words;
-  std::string_view rest = text;
-  for (std::string_view& word : words) {
-    const size_t end = std::min(rest.find(' '), rest.size());
-    word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  const auto type = ParseDataType(words[1]);
-  const auto first = ParseCount(words[2]);
-  const auto count = ParseCount(words[3]);
-  const auto reduction = ParseReduction(words[4]);
-  const bool is_good = !words[0].empty() && rest.empty() && type && first && count && reduction;
-  if (!is_good || *count < 1) {
-    return InvalidArgument(fmt::format("'{}' is no source of a figure.", text));
-  }
-  FigureSource source;
-  if (words[0] != kWorkspace) source.operand = words[0];
-  source.type = *type;
-  source.first = *first;
-  source.count = *count;
-  source.reduction = *reduction;
-  return source;
+  const std::vector<std::string_view> words = WordsOf(text);
+  if (auto source = PrintedSource(words)) return *std::move(source);
+  if (auto source = WrittenSource(words)) return *std::move(source);
+  return InvalidArgument(fmt::format("'{}' is no source of a figure.", text));
 }
 
 Objective TimeObjective() { return {std::string(kTimeObjective), Direction::kMinimize, "ns"}; }

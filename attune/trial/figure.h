@@ -31,25 +31,35 @@ struct Objective {
 Objective TimeObjective();
 Objective EnergyObjective();
 
-// How a figure is read out of what a launch has written.
+// How a figure is read out of what a launch has written or printed.
 struct FigureSource {
-  enum class Reduction { kFirst, kMax, kMin, kSum };
+  enum class Reduction { kFirst, kMax, kMin, kSum, kLast };
 
   // Of the operand called so, or of the workspace if this is empty: `count` elements of `type` from
   // element `first` on.
-  std::string operand;
+  std::string operand = {};
   DataType type = DataType::kF32;
   int64_t first = 0;
   int64_t count = 1;
   Reduction reduction = Reduction::kFirst;
+  // Unless this is empty: of all numbers that are printed behind this word instead, and of the
+  // above the reduction alone counts.
+  std::string printed = {};
 
   friend bool operator==(const FigureSource&, const FigureSource&) = default;
 };
-std::string_view Name(FigureSource::Reduction reduction);  // "first", "max", "min", "sum".
+std::string_view Name(FigureSource::Reduction reduction);  // "first", "max", "min", "sum", "last".
 std::optional<FigureSource::Reduction> ParseReduction(std::string_view name);
+// What `next` makes of `so_far`, all numbers before it put together.
+double Reduced(FigureSource::Reduction reduction, double so_far, double next);
 
-// "y f32 0 1 max": operand (`workspace` for that), type, first, count, reduction. kInvalidArgument
-// with the text for another one.
+// Whether `byte` can be in a word that a figure is printed behind; what is beside a word cannot.
+bool IsPrintedWordByte(char byte);
+// Letters, digits, `_`, `/`, `.` and `-`, a letter or `_` first: "GFLOPS", "GB/s".
+bool IsPrintedWord(std::string_view word);
+
+// "y f32 0 1 max": operand (`workspace` for that), type, first, count, reduction; or
+// "printed GFLOPS max". kInvalidArgument with the text for another one.
 std::string Text(const FigureSource& source);
 Result<FigureSource> ParseFigureSource(std::string_view text);
 

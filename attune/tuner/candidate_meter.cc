@@ -1,18 +1,27 @@
 // The part of CandidateRunner that measures figures beside time.
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/captured_output.h"
 #include "attune/measure/clock.h"
 #include "attune/measure/energy_meter.h"
 #include "attune/tuner/candidate_runner.h"
 #include "attune/verify/output_figure.h"
+#include "attune/verify/printed_figure.h"
 
 namespace attune {
 namespace {
 
 constexpr double kUnknownLaunchNs = 1e9;
+
+bool AnyPrinted(const MeterRequest& request) {
+  return std::any_of(request.outputs.begin(), request.outputs.end(),
+                     [](const FigureSource& source) { return !source.printed.empty(); });
+}
 
 }  // namespace
 
@@ -38,11 +47,20 @@ Result<MeterReading> CandidateRunner::ReadFigures(Loaded& candidate, const Meter
   MeterReading reading;
   if (!request.outputs.empty()) {
     ATTUNE_RETURN_IF_ERROR(operands_.Reset());
-    ATTUNE_RETURN_IF_ERROR(launch(1));
+    // What earlier launches printed is out when the device has nothing to do any more.
+    ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
+    std::string text;
+    if (AnyPrinted(request)) {
+      ATTUNE_ASSIGN_OR_RETURN(text, CaptureOutput([&] { return launch(1); }));
+    } else {
+      ATTUNE_RETURN_IF_ERROR(launch(1));
+    }
     const FigureReader reader(*parts_.device, Operands(*parts_.problem), operands_.arguments(),
                               candidate.executable->workspace_bytes());
     for (const FigureSource& source : request.outputs) {
-      ATTUNE_ASSIGN_OR_RETURN(reading.outputs.emplace_back(), reader.Read(source));
+      ATTUNE_ASSIGN_OR_RETURN(
+          reading.outputs.emplace_back(),
+          source.printed.empty() ? reader.Read(source) : ReadPrintedFigure(source, text));
     }
   }
   if (request.energy) {

@@ -19,7 +19,7 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 9;
+inline constexpr int kChildProtocolVersion = 10;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;

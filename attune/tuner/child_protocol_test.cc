@@ -170,7 +170,10 @@ TEST(ChildProtocolTest, ConditionsArriveWholeInPartAndNotAtAll) {
 }
 
 TEST(ChildProtocolTest, FiguresArriveAndWhatIsNoneIsRefused) {
-  MeterChildRequest asked{3, {true, {{"y", DataType::kF32, 2, 5, FigureSource::Reduction::kSum}}}};
+  MeterChildRequest asked{3,
+                          {true,
+                           {{"y", DataType::kF32, 2, 5, FigureSource::Reduction::kSum},
+                            {.reduction = FigureSource::Reduction::kMax, .printed = "GB/s"}}}};
   const auto arrived = DecodeRequest(Encode(Request(asked)));
   ASSERT_TRUE(arrived.ok()) << arrived.status().message();
   EXPECT_EQ(std::get<MeterChildRequest>(*arrived).index, 3u);

@@ -1,6 +1,5 @@
 #include "attune/verify/output_figure.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -11,24 +10,6 @@
 #include "attune/verify/element.h"
 
 namespace attune {
-namespace {
-
-double Combined(FigureSource::Reduction reduction, double sum, double element) {
-  switch (reduction) {
-    case FigureSource::Reduction::kFirst:
-      return sum;
-    case FigureSource::Reduction::kMax:
-      return std::max(sum, element);
-    case FigureSource::Reduction::kMin:
-      return std::min(sum, element);
-    case FigureSource::Reduction::kSum:
-      return sum + element;
-  }
-  return sum;
-}
-
-}  // namespace
-
 Result<FigureReader::Region> FigureReader::RegionOf(const FigureSource& source) const {
   if (source.operand.empty()) return Region{arguments_.workspace, workspace_bytes_};
   for (size_t i = 0; i < operands_.size(); ++i) {
@@ -55,7 +36,7 @@ Result<double> FigureReader::Read(const FigureSource& source) const {
   double figure = DecodeElement(source.type, elements, 0);
   for (int64_t i = 1; i < source.count && std::isfinite(figure); ++i) {
     const double element = DecodeElement(source.type, elements, i);
-    figure = std::isfinite(element) ? Combined(source.reduction, figure, element) : element;
+    figure = std::isfinite(element) ? Reduced(source.reduction, figure, element) : element;
   }
   if (std::isfinite(figure)) return figure;
   return Unavailable(fmt::format(

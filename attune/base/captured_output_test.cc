@@ -1,0 +1,64 @@
+#include "attune/base/captured_output.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+void WriteDirectly(const std::string& text) {
+  ASSERT_EQ(::write(STDOUT_FILENO, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
+
+TEST(CaptureOutputTest, CatchesWhatIsWrittenMeanwhileAndNothingElse) {
+  std::string outer_inner;
+  const auto outer = CaptureOutput([&] {
+    (void)std::fputs("before ", stdout);
+    const auto inner = CaptureOutput([] {
+      (void)std::fputs("streamed ", stdout);
+      (void)std::fflush(stdout);
+      WriteDirectly("direct ");
+      (void)std::fputs("buffered", stdout);
+      return Status::Ok();
+    });
+    outer_inner = inner.ok() ? *inner : inner.error().message();
+    WriteDirectly("after");
+    return Status::Ok();
+  });
+
+  ASSERT_TRUE(outer.ok()) << outer.error().message();
+  EXPECT_EQ(outer_inner, "streamed direct buffered");
+  EXPECT_EQ(*outer, "before after");
+}
+
+TEST(CaptureOutputTest, TheErrorOfTheWorkIsKeptAndTheOutputLeadsBack) {
+  const auto outer = CaptureOutput([] {
+    const auto failed = CaptureOutput([] { return Unavailable("It broke."); });
+    EXPECT_EQ(failed.status().message(), "It broke.");
+    WriteDirectly("back");
+    return Status::Ok();
+  });
+
+  EXPECT_EQ(outer.value(), "back");
+}
+
+TEST(CaptureOutputTest, MoreThanCanBeReadIsNoText) {
+  const auto all = CaptureOutput([] {
+    WriteDirectly(std::string(kMaxCapturedBytes, 'x'));
+    return Status::Ok();
+  });
+  const auto too_much = CaptureOutput([] {
+    WriteDirectly(std::string(kMaxCapturedBytes + 1, 'x'));
+    return Status::Ok();
+  });
+
+  EXPECT_EQ(all.value().size(), kMaxCapturedBytes);
+  EXPECT_EQ(too_much.status().code(), StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace attune
