@@ -316,6 +316,22 @@ TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndNothingIsLost) {
   EXPECT_EQ(CountOf(JobState::kDone), 20);
 }
 
+TEST_P(FleetFaultsTest, ADatabaseThatBecomesReadOnlyIsToldAndWaitedForAndNothingIsLost) {
+  BeginAlone();
+  OR_SKIP;
+  Load(12);
+  processes_.Start("w", WorkerWords({"--until-done"}));
+  ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kDone) >= 2; }));
+
+  ASSERT_EQ(server_->SetReadOnly(true), Status::Ok());
+  const bool was_told = Says("w", "is read-only now");
+  ASSERT_EQ(server_->SetReadOnly(false), Status::Ok());
+
+  EXPECT_TRUE(was_told);
+  EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
+  EXPECT_EQ(CountOf(JobState::kDone), 12) << processes_.Log("w");
+}
+
 TEST_P(FleetFaultsTest, ALoaderThatIsKilledHasLoadedAllOrNothing) {
   Begin();
   OR_SKIP;

@@ -183,6 +183,15 @@ Status TestServer::Administer(const std::string& sql, const std::string& databas
   return RunAs("root", "", sql, database.empty() ? "mysql" : database);
 }
 
+Status TestServer::SetReadOnly(bool is_read_only) {
+  if (kind_ == ServerKind::kMaria) {
+    return Administer(fmt::format("SET GLOBAL read_only = {}", is_read_only ? 1 : 0));
+  }
+  ATTUNE_RETURN_IF_ERROR(
+      Administer(fmt::format("ALTER SYSTEM SET default_transaction_read_only = {}", is_read_only)));
+  return Administer("SELECT pg_reload_conf()");
+}
+
 Status TestServer::RunAs(const std::string& user, const std::string& password,
                          const std::string& sql, const std::string& database) {
   try {

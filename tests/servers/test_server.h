@@ -47,6 +47,9 @@ class TestServer {
   // On the same data and the same port, once it answers.
   Status Run();
 
+  // From now on, and for connections that there are, too.
+  Status SetReadOnly(bool is_read_only);
+
   // The URL of a new, empty database that kUser owns, called `name` or by a name of its own.
   Result<std::string> NewDatabase(const std::string& name = "");
   // Runs `sql` as the administrator, in `database` or in the server's own.

@@ -115,4 +115,13 @@ EngineFailure NotGranted(std::string_view name, std::string_view user, std::stri
                                      name, user, said))};
 }
 
+EngineFailure ReadOnly(std::string_view name, std::string_view setting, std::string_view said) {
+  // As lost: what was connected before keeps the setting, and a standby may be behind the address.
+  return {Unavailable(fmt::format(
+              "Database '{}' is read-only now: {}. If its server became a standby, name the one "
+              "that is the primary; otherwise see {} there, also of the database and the user.",
+              name, said, setting)),
+          Fault::kLost};
+}
+
 }  // namespace attune::sql

@@ -41,5 +41,7 @@ EngineFailure NoSpaceLeft(std::string_view name, std::string_view said);
 // `option` of its URL says whom to trust.
 EngineFailure NotTrusted(std::string_view name, std::string_view option, std::string_view said);
 EngineFailure NotGranted(std::string_view name, std::string_view user, std::string_view said);
+// Nobody writes to it now, whoever asks. `setting` of the server is what may do that.
+EngineFailure ReadOnly(std::string_view name, std::string_view setting, std::string_view said);
 
 }  // namespace attune::sql

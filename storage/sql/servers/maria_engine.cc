@@ -88,6 +88,13 @@ bool IsAboutTrust(std::string_view said) {
          said.find("issuer") != std::string_view::npos;
 }
 
+// Of the server, of InnoDB, or of transactions. What else an option prevents has the same code.
+bool IsReadOnly(unsigned code, std::string_view said) {
+  if (code == ER_OPTION_PREVENTS_STATEMENT) return said.find("read-only") != std::string_view::npos;
+  return IsAmong(
+      code, {ER_READ_ONLY_MODE, ER_OPEN_AS_READONLY, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION});
+}
+
 class MariaEngine final : public Engine {
  public:
   explicit MariaEngine(ServerLogin login)
@@ -237,6 +244,7 @@ class MariaEngine final : public Engine {
     if (IsAmong(code, {ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_OUTOFMEMORY, ER_OUT_OF_RESOURCES})) {
       return NoSpaceLeft(name_, said);
     }
+    if (IsReadOnly(code, said)) return ReadOnly(name_, "read_only and tx_read_only", said);
     if (IsAmong(code, {ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
                        ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_OPTION_PREVENTS_STATEMENT})) {
       return NotGranted(name_, login_.url.user, said);

@@ -236,7 +236,8 @@ class PostgresEngine final : public Engine {
           name_, login_.patience.lock.count()))};
     }
     if (kind == "53") return NoSpaceLeft(name_, said);
-    if (code == "42501" || code == "25006") return NotGranted(name_, login_.url.user, said);
+    if (code == "25006") return ReadOnly(name_, "default_transaction_read_only", said);
+    if (code == "42501") return NotGranted(name_, login_.url.user, said);
     if (kind == "23" || kind == "42" || kind == "XX") {
       return {DataLoss(fmt::format("Database '{}' is damaged: {} (in: {}).", name_, said, sql))};
     }

@@ -160,6 +160,31 @@ TEST_P(ServerFaultsTest, ARoleThatMayNotDeleteRecordsAndIsToldWhatItMayNot) {
   EXPECT_THAT(refused.message(), HasSubstr("'worker'"));
 }
 
+TEST_P(ServerFaultsTest, ADatabaseThatIsReadOnlyIsAwayAndNoMatterOfRights) {
+  SqlStoreOptions options = OptionsForServers();
+  options.reconnecting = std::chrono::milliseconds(200);
+  const auto opened = *OpenSqlDatabase(url(), options);
+  const auto records = RecordsIn(opened);
+  ASSERT_EQ(records->AddProblems("before", SampleProblems(1)), Status::Ok());
+  ASSERT_EQ(Server().SetReadOnly(true), Status::Ok());
+
+  // It reaches connections that there are a moment later.
+  Status refused;
+  for (int i = 0; i < 1000 && refused.ok(); ++i) {
+    refused = records->AddProblems("meanwhile" + std::to_string(i), SampleProblems(1));
+  }
+  const auto read = records->Problems("before");
+  ASSERT_EQ(Server().SetReadOnly(false), Status::Ok());
+
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable) << refused.message();
+  EXPECT_THAT(refused.message(), HasSubstr("is read-only now"));
+  EXPECT_THAT(refused.message(), HasSubstr("the primary"));
+  EXPECT_TRUE(read.ok());
+  EXPECT_EQ(RecordsIn(*OpenSqlDatabase(url(), OptionsForServers()))
+                ->AddProblems("after", SampleProblems(1)),
+            Status::Ok());
+}
+
 TEST_P(ServerFaultsTest, AProgramWithoutServersSaysSo) {
   const Status none = OpenSqlDatabase(url()).status();
 
