@@ -36,6 +36,9 @@ using ::testing::SizeIs;
 constexpr int64_t kPatienceNs = 120'000'000'000;
 constexpr int64_t kMinuteNs = 60'000'000'000;
 
+#define OR_SKIP \
+  if (IsSkipped() || HasFatalFailure()) return
+
 class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
  protected:
   // A database on the server that all tests share, and a session on the fake device. Skips where
@@ -62,6 +65,14 @@ class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
     options.server_at = DatabaseServerAt;
     database_ = std::make_unique<FleetDatabase>(OpenSqlDatabase(url_, options).value());
     session_ = database_->sessions().Find("may")->id;
+  }
+  // Begin() with so many jobs, and a queue.
+  void BeginWithQueue(int jobs) {
+    Begin();
+    OR_SKIP;
+    BeginQueue();
+    OR_SKIP;
+    Load(jobs);
   }
   void BeginQueue() {
     auto nats = NatsServer::Start();
@@ -114,9 +125,6 @@ class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
   std::unique_ptr<FleetDatabase> database_;
   int64_t session_ = 0;
 };
-
-#define OR_SKIP \
-  if (IsSkipped() || HasFatalFailure()) return
 
 TEST_P(FleetFaultsTest, AClockThatIsAnHourOffTakesNothingFromAnyoneAndIsTold) {
   Begin();
@@ -251,10 +259,8 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
 }
 
 TEST_P(FleetFaultsTest, MessagesOfALaterVersionAreToldAndKeepNobodyFromWork) {
-  Begin();
+  BeginWithQueue(3);
   OR_SKIP;
-  BeginQueue();
-  Load(3);
   const Session session = database_->sessions().Find("may").value();
   natsConnection* connection = nullptr;
   ASSERT_EQ(natsConnection_ConnectTo(&connection, ("nats://" + nats_->host()).c_str()), NATS_OK);
@@ -278,10 +284,8 @@ TEST_P(FleetFaultsTest, MessagesOfALaterVersionAreToldAndKeepNobodyFromWork) {
 }
 
 TEST_P(FleetFaultsTest, AJobThatTakesItsWorkersAlongFailsAtTheThirdAndKeepsNobodyFromWork) {
-  Begin();
+  BeginWithQueue(1);
   OR_SKIP;
-  BeginQueue();
-  Load(1);
   processes_.Set("ATTUNE_FAKE_SCRIPT", "fake.tiled fault=hang");
   for (int times = 1; times <= 3; ++times) {
     const std::string name = fmt::format("killed{}", times);
@@ -359,10 +363,8 @@ TEST_P(FleetFaultsTest, ALoaderThatIsKilledHasLoadedAllOrNothing) {
 }
 
 TEST_P(FleetFaultsTest, WithoutAnyWorkerLoadingEndsAndStatusSaysThatNobodyWorks) {
-  Begin();
+  BeginWithQueue(2);
   OR_SKIP;
-  BeginQueue();
-  Load(2);
 
   Run({"status", "--session", "may"}, 3);
 
@@ -371,10 +373,8 @@ TEST_P(FleetFaultsTest, WithoutAnyWorkerLoadingEndsAndStatusSaysThatNobodyWorks)
 }
 
 TEST_P(FleetFaultsTest, StatusSaysWhatTheDatabaseKnowsWhereTheQueueIsAway) {
-  Begin();
+  BeginWithQueue(2);
   OR_SKIP;
-  BeginQueue();
-  Load(2);
   nats_->Kill();
 
   Run({"status", "--session", "may"}, 3);
