@@ -46,6 +46,15 @@ bool IsMeant(const Network& network, const Network& wanted) {
 
 }  // namespace
 
+Application::Application() : begin_ns_(SteadyNowNs()), out_(stdout), err_(stderr) {
+  outages_ = std::make_shared<OutageLog>(
+      [this](const std::string& line) {
+        err_.Print(fmt::format("attune: {}\n", Printable(line)));
+        err_.Flush();
+      },
+      SqlStoreOptions().reconnecting);
+}
+
 Result<std::string> Application::DatabasePath() const {
   if (!database_.empty()) return database_;
   auto path = DefaultDatabasePath();
@@ -87,6 +96,7 @@ Result<RecordStore*> Application::store() {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   SqlStoreOptions options;
   options.server_at = DatabaseServerAt;
+  options.outages = outages_;
   ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path, options));
   ATTUNE_RETURN_IF_ERROR(TakeStores(database));
   if (IsOnServer(path)) return store();
@@ -153,6 +163,7 @@ Result<RecordStore*> Application::StoreToRead() {
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
   options.server_at = DatabaseServerAt;
+  options.outages = outages_;
   auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {
     ATTUNE_RETURN_IF_ERROR(TakeStores(*opened));

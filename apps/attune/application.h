@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/attune/terminal.h"
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
 #include "attune/fleet/artifact_store.h"
@@ -51,7 +52,7 @@ struct FileIdentity {
 // database.
 class Application {
  public:
-  Application() : begin_ns_(SteadyNowNs()), out_(stdout), err_(stderr) {}
+  Application();
 
   // When the program began, by the steady clock.
   int64_t begin_ns() const { return begin_ns_; }
@@ -66,6 +67,10 @@ class Application {
   // Set by --session, before the store is opened: from then on the records are those of the session
   // alone, and what is measured is refused unless it belongs to it.
   void UseSession(std::string name) { session_name_ = std::move(name); }
+
+  // Who is told that the server of the database is away, and is there again, instead of standard
+  // error. Set before a store is opened.
+  void TellOutages(std::shared_ptr<OutageLog> outages) { outages_ = std::move(outages); }
 
   bool names_session() const { return !session_name_.empty(); }
 
@@ -133,6 +138,7 @@ class Application {
   const int64_t begin_ns_;
   Output out_;
   Output err_;
+  std::shared_ptr<OutageLog> outages_;  // SqlStoreOptions::outages.
   std::string database_;
   std::unique_ptr<LoadedBackends> backends_;
   BackendList lazy_backends_;

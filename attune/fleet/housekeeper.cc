@@ -57,10 +57,12 @@ void Housekeeper::Nudge() {
 }
 
 void Housekeeper::Note(const Status& status) {
-  const std::string trouble(status.ok() ? "" : status.message());
-  if (trouble == trouble_) return;
-  trouble_ = trouble;
-  terms_.say(trouble.empty() ? "The queue and the database are there again." : trouble);
+  constexpr std::string_view kWhat = "What keeps the fleet in order";
+  if (status.ok()) {
+    terms_.outages->There(kWhat, SteadyNowNs());
+  } else {
+    terms_.outages->Fails(kWhat, status, SteadyNowNs());
+  }
 }
 
 void Housekeeper::TellUnreadable(const Reconciled& reconciled) {

@@ -4,10 +4,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "attune/base/outage_log.h"
 #include "attune/fleet/publisher.h"
 #include "attune/fleet/reconcile.h"
 
@@ -18,6 +20,7 @@ struct HousekeepingTerms {
   // What the worker is now; its moment of the beat is set here.
   std::function<WorkerState()> state;
   std::function<void(const std::string& line)> say;
+  std::shared_ptr<OutageLog> outages;  // WorkerTerms::outages, here always one.
 };
 
 // From a thread of its own: refills the channels that this process publishes on, gives back leases
@@ -54,7 +57,6 @@ class Housekeeper {
   const FleetParts parts_;
   const HousekeepingTerms terms_;
   Publisher publisher_;
-  std::string trouble_;     // That was said.
   int64_t unreadable_ = 0;  // Dead letters, when somebody looked last.
   std::mutex mutex_;        // Guards everything below.
   std::condition_variable changed_;

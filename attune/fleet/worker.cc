@@ -17,6 +17,7 @@ namespace attune {
 namespace {
 
 constexpr int64_t kMillisecondNs = 1'000'000;
+constexpr std::string_view kWhatWasAway = "What was away";
 constexpr int64_t kLookEachNs = 500 * kMillisecondNs;
 // One round over several channels of an idle worker, so that what is loaded begins at once. A queue
 // gives at once what comes to the only one.
@@ -62,6 +63,9 @@ Worker::Worker(const FleetParts& parts, JobDoer& doer, WorkerTerms terms)
     : parts_(parts),
       doer_(doer),
       terms_(std::move(terms)),
+      outages_(terms_.outages != nullptr
+                   ? terms_.outages
+                   : std::make_shared<OutageLog>(terms_.say, terms_.patience)),
       leases_(parts_.jobs, terms_.lease_ns),
       deliveries_(parts_.queue, terms_.ack_wait),
       state_(terms_.who) {}
@@ -132,7 +136,8 @@ Status Worker::Begin() {
 Status Worker::Run() {
   ATTUNE_RETURN_IF_ERROR(Begin());
   Housekeeper housekeeper(
-      parts_, {{terms_.who.owner, 0, terms_.is_gone}, [this] { return state(); }, terms_.say});
+      parts_,
+      {{terms_.who.owner, 0, terms_.is_gone}, [this] { return state(); }, terms_.say, outages_});
   housekeeper_ = &housekeeper;
   const Status ended = Loop();
   housekeeper_ = nullptr;
@@ -187,11 +192,8 @@ Result<bool> Worker::IsDone() {
 bool Worker::RestAfter(const Status& failure) {
   if (!MayPass(failure)) return false;
   const int64_t now_ns = SteadyNowNs();
-  if (away_since_ns_ == 0) {
-    away_since_ns_ = now_ns;
-    terms_.say(fmt::format("{} It is tried again for {} s.", failure.message(),
-                           terms_.patience.count() / 1000));
-  }
+  if (away_since_ns_ == 0) away_since_ns_ = now_ns;
+  outages_->Fails(kWhatWasAway, failure, now_ns);
   const auto patience =
       terms_.stop_requested() ? std::min(kLastPatience, terms_.patience) : terms_.patience;
   if (now_ns - away_since_ns_ > std::chrono::nanoseconds(patience).count()) return false;
@@ -201,7 +203,7 @@ bool Worker::RestAfter(const Status& failure) {
 
 void Worker::NoteThere() {
   if (away_since_ns_ == 0) return;
-  terms_.say("What was away is there again.");
+  outages_->There(kWhatWasAway, SteadyNowNs());
   away_since_ns_ = 0;
   looked_ns_ = 0;
   doer_.LookAgain();

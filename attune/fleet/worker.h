@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "attune/fleet/delivery_keeper.h"
 #include "attune/fleet/housekeeper.h"
@@ -26,8 +28,10 @@ struct WorkerTerms {
   std::function<void(const std::string& line)> say;  // For its log.
   std::chrono::milliseconds ack_wait{120'000};       // QueueTerms::ack_wait.
   std::chrono::milliseconds patience{600'000};       // With a database or a queue that is away.
-  bool until_done = false;                           // Ends when nothing is left for it to do.
-  std::chrono::milliseconds idle{0};                 // Ends after it waited so long; 0: never.
+  // Told of the same by others that this worker uses; null: by nobody.
+  std::shared_ptr<OutageLog> outages;
+  bool until_done = false;            // Ends when nothing is left for it to do.
+  std::chrono::milliseconds idle{0};  // Ends after it waited so long; 0: never.
   int64_t lease_ns = 60'000'000'000;
 };
 
@@ -128,6 +132,7 @@ class Worker {
   int64_t looked_ns_ = 0;
   int64_t idle_since_ns_ = 0;
   int64_t away_since_ns_ = 0;  // The database or the queue; 0 while they are there.
+  const std::shared_ptr<OutageLog> outages_;  // Shared as WorkerTerms::outages is.
   size_t next_channel_ = 0;
   int64_t most_ = 1;  // Deliveries that are taken at once.
   Housekeeper* housekeeper_ = nullptr;

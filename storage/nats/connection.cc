@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kPollMs = 10;
+constexpr std::string_view kTheQueue = "The queue";
 // A cluster without a leader drops requests, so they are made again before the patience is over.
 constexpr int64_t kRequestMs = 2'000;
 constexpr int64_t kReconnectWaitMs = 200;
@@ -159,12 +160,14 @@ Status SetOptions(const NatsUrl& url, int64_t patience_ms, natsOptions* options)
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::Open(const NatsUrl& url,
-                                                     std::chrono::milliseconds patience) {
+                                                     std::chrono::milliseconds patience,
+                                                     std::shared_ptr<OutageLog> outages) {
   natsOptions* made = nullptr;
   if (natsOptions_Create(&made) != NATS_OK) return Internal("NATS options cannot be made.");
   const OptionsHandle options(made);
   ATTUNE_RETURN_IF_ERROR(SetOptions(url, patience.count(), options.get()));
-  std::unique_ptr<Connection> opened(new Connection(url.Text(), patience));  // NOLINT: private.
+  std::unique_ptr<Connection> opened(
+      new Connection(url.Text(), patience, std::move(outages)));  // NOLINT: private.
   natsConnection* connection = nullptr;
   natsStatus status = natsConnection_Connect(&connection, options.get());
   opened->connection_.reset(connection);
@@ -180,7 +183,15 @@ std::chrono::milliseconds Connection::request_patience() const {
   return std::min(patience_, std::chrono::milliseconds(kRequestMs));
 }
 
-bool Connection::WaitUntilConnected(int64_t deadline_ns) const {
+void Connection::NoteAway(const Status& why) const {
+  if (outages_ != nullptr) outages_->Away(kTheQueue, why.message(), SteadyNowNs());
+}
+
+void Connection::NoteThere() const {
+  if (outages_ != nullptr) outages_->There(kTheQueue, SteadyNowNs());
+}
+
+bool Connection::WaitUntilConnected(std::string_view what, int64_t deadline_ns) const {
   for (;;) {
     const natsConnStatus status = natsConnection_Status(connection_.get());
     if (status == NATS_CONN_STATUS_CONNECTED || status == NATS_CONN_STATUS_CLOSED) return true;
@@ -189,18 +200,23 @@ bool Connection::WaitUntilConnected(int64_t deadline_ns) const {
   }
 }
 
+    NoteAway(Failed(what, name_, NATS_CONNECTION_DISCONNECTED, jsErrCode{}));
 Status Connection::Ask(std::string_view what, const Request& request, jsErrCode* code) const {
   const int64_t deadline_ns = SteadyNowNs() + patience_.count() * kNsPerMs;
   natsStatus status = NATS_CONNECTION_DISCONNECTED;
   for (;;) {
     jsErrCode said{};
-    if (!WaitUntilConnected(deadline_ns)) {
+    if (!WaitUntilConnected(what, deadline_ns)) {
       return Failed(what, name_, NATS_CONNECTION_DISCONNECTED, said);
     }
     const int64_t left_ms = (deadline_ns - SteadyNowNs()) / kNsPerMs;
     status = request(std::clamp<int64_t>(left_ms, 1, kRequestMs), said);
     if (code != nullptr) *code = said;
-    if (status == NATS_OK) return Status::Ok();
+    if (status == NATS_OK) {
+      NoteThere();
+      return Status::Ok();
+    }
+    if (MayPass(status, said)) NoteAway(Failed(what, name_, status, said));
     if (!MayPass(status, said) || SteadyNowNs() + kPollMs * kNsPerMs >= deadline_ns) {
       return Failed(what, name_, status, said);
     }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "storage/nats/handles.h"
 #include "storage/nats/nats_url.h"
@@ -21,9 +22,11 @@ class Connection {
   // it failed.
   using Request = std::function<natsStatus(int64_t wait_ms, jsErrCode& code)>;
 
-  // Fails as OpenNatsQueue() does. Credentials are those of this process.
+  // Fails as OpenNatsQueue() does. Credentials are those of this process. `outages` as in
+  // NatsQueueOptions.
   static Result<std::unique_ptr<Connection>> Open(const NatsUrl& url,
-                                                  std::chrono::milliseconds patience);
+                                                  std::chrono::milliseconds patience,
+                                                  std::shared_ptr<OutageLog> outages = nullptr);
 
   natsConnection* get() const { return connection_.get(); }
   jsCtx* context() const { return context_.get(); }
@@ -38,12 +41,17 @@ class Connection {
   Status Ask(std::string_view what, const Request& request, jsErrCode* code = nullptr) const;
 
  private:
-  Connection(std::string name, std::chrono::milliseconds patience)
-      : name_(std::move(name)), patience_(patience) {}
-  bool WaitUntilConnected(int64_t deadline_ns) const;
+  Connection(std::string name, std::chrono::milliseconds patience,
+             std::shared_ptr<OutageLog> outages)
+      : name_(std::move(name)), patience_(patience), outages_(std::move(outages)) {}
+  bool WaitUntilConnected(std::string_view what, int64_t deadline_ns) const;
+  // Tells what came of an attempt.
+  void NoteAway(const Status& why) const;
+  void NoteThere() const;
 
   const std::string name_;
   const std::chrono::milliseconds patience_;
+  const std::shared_ptr<OutageLog> outages_;  // NatsQueueOptions::outages.
   ConnectionHandle connection_;
   ContextHandle context_;
 };

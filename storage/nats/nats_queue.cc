@@ -368,7 +368,7 @@ Result<std::unique_ptr<JobQueue>> OpenNatsQueue(const std::string& url,
   }
   ATTUNE_ASSIGN_OR_RETURN(const nats::NatsUrl parsed, nats::ParseNatsUrl(url));
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
-                          Connection::Open(parsed, options.patience));
+                          Connection::Open(parsed, options.patience, options.outages));
   ATTUNE_RETURN_IF_ERROR(nats::EnsureStreams(*connection, parsed, options.terms));
   return std::unique_ptr<JobQueue>(
       std::make_unique<NatsQueue>(std::move(connection), parsed, options.terms));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "attune/queue/job_queue.h"
 
@@ -15,6 +16,9 @@ struct NatsQueueOptions {
   // How long a call waits for a server that is away or says nothing. The calls of JobQueue end
   // within this, Publish() within this for each job, Take() within this and its own wait.
   std::chrono::milliseconds patience{10'000};
+  // Told when the queue is away and when it is there again; may be null. Shared, because others
+  // tell it of what else they wait for, and a queue may outlive them.
+  std::shared_ptr<OutageLog> outages = nullptr;
 };
 
 // Connects, and makes the two streams if they are not there. `url` is

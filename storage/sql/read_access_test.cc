@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr std::chrono::milliseconds kNoPatience{1};
-constexpr SqlStoreOptions kReading = {kNoPatience, 0, StoreUse::kRead};
+const SqlStoreOptions kReading = {kNoPatience, 0, StoreUse::kRead};
 
 // Takes from this process the right to write in `folder`, from root by becoming nobody.
 class WithoutRights {

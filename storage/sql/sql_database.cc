@@ -22,6 +22,12 @@ using sql::QueuedWrite;
 using sql::WriteTransaction;
 using sql::WriteTurn;
 
+namespace {
+
+constexpr std::string_view kTheDatabase = "The database";
+
+}  // namespace
+
 SqlDatabase::SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
                          std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t))
     : name_(path.string()),
@@ -33,12 +39,11 @@ SqlDatabase::SqlDatabase(std::filesystem::path path, const sql::ConnectionOption
 }
 
 SqlDatabase::SqlDatabase(std::unique_ptr<sql::DatabaseServer> server, Access access,
-                         std::unique_ptr<sql::Connection> first,
-                         std::chrono::milliseconds reconnecting)
+                         std::unique_ptr<sql::Connection> first, sql::Reconnecting reconnecting)
     : name_(server->name()),
       server_(std::move(server)),
       options_{.access = access},
-      reconnecting_(reconnecting),
+      reconnecting_(std::move(reconnecting)),
       on_write_lock_(nullptr),
       log_(path_) {
   idle_.push_back(std::make_unique<DatabaseSession>(std::move(first)));
@@ -117,7 +122,7 @@ Status SqlDatabase::Write(const std::function<Status(DatabaseSession&, WriteTran
   }
   QueuedWrite write;
   write.body = [&] {
-    return Repeatedly([&](sql::Fault& fault) { return CommitNow(body, fault); });
+    return Repeatedly(Purpose::kWrite, [&](sql::Fault& fault) { return CommitNow(body, fault); });
   };
   writes_.Run(write, [this](const std::function<void()>& run_next) {
     if (server_ != nullptr) return run_next();
@@ -132,14 +137,29 @@ Status SqlDatabase::Write(const std::function<Status(DatabaseSession&, WriteTran
   return Status::Ok();
 }
 
-Status SqlDatabase::Repeatedly(const std::function<Status(sql::Fault&)>& attempt) {
+void SqlDatabase::NoteAway(Purpose purpose, const Status& why) {
+  if (reconnecting_.outages == nullptr) return;
+  if (purpose == Purpose::kWrite) is_away_to_write_ = true;
+  reconnecting_.outages->Away(kTheDatabase, why.message(), SteadyNowNs());
+}
+
+void SqlDatabase::NoteThere(Purpose purpose) {
+  if (reconnecting_.outages == nullptr) return;
+  if (purpose == Purpose::kRead && is_away_to_write_) return;
+  is_away_to_write_ = false;
+  reconnecting_.outages->There(kTheDatabase, SteadyNowNs());
+}
+
+Status SqlDatabase::Repeatedly(Purpose purpose, const std::function<Status(sql::Fault&)>& attempt) {
   constexpr std::chrono::milliseconds kFirstPause{10};
   constexpr std::chrono::milliseconds kLongestPause{1000};
-  const auto deadline = std::chrono::steady_clock::now() + reconnecting_;
+  const auto deadline = std::chrono::steady_clock::now() + reconnecting_.patience;
   for (std::chrono::milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     sql::Fault fault = sql::Fault::kFinal;
     Status status = attempt(fault);
+    if (status.ok()) NoteThere(purpose);
     if (status.ok() || server_ == nullptr || fault == sql::Fault::kFinal) return status;
+    if (fault == sql::Fault::kLost) NoteAway(purpose, status);
     if (std::chrono::steady_clock::now() + pause > deadline) return status;
     if (fault == sql::Fault::kLost) DropIdle();
     std::this_thread::sleep_for(pause);
@@ -210,7 +230,7 @@ Result<std::unique_ptr<DatabaseSession>> SqlDatabase::BeginReading(sql::Fault& f
 Status SqlDatabase::Read(const std::function<Status(DatabaseSession&)>& body) {
   std::unique_ptr<DatabaseSession> session;
   // Not `body`, which may have shown what it read.
-  ATTUNE_RETURN_IF_ERROR(Repeatedly([&](sql::Fault& fault) -> Status {
+  ATTUNE_RETURN_IF_ERROR(Repeatedly(Purpose::kRead, [&](sql::Fault& fault) -> Status {
     ATTUNE_ASSIGN_OR_RETURN(session, BeginReading(fault));
     return Status::Ok();
   }));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "storage/sql/alive_mark.h"
 #include "storage/sql/condition_rows.h"
@@ -41,6 +42,12 @@ struct DatabaseSession {
   ConditionReader conditions;
 };
 
+// What is done about a server that is away.
+struct Reconnecting {
+  std::chrono::milliseconds patience{0};
+  std::shared_ptr<OutageLog> outages;  // SqlStoreOptions::outages.
+};
+
 }  // namespace sql
 
 // Thread-safe. A nested or concurrent operation gets another session. Writers take turns here
@@ -50,10 +57,10 @@ class SqlDatabase {
   // In the file `path`.
   SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
               std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t waited_ns));
-  // On `server`. What fails because the connection is gone is done again over others for
-  // `reconnecting` at most.
+  // On `server`. What fails because the connection is gone is done again over others within the
+  // patience.
   SqlDatabase(std::unique_ptr<sql::DatabaseServer> server, sql::Access access,
-              std::unique_ptr<sql::Connection> first, std::chrono::milliseconds reconnecting);
+              std::unique_ptr<sql::Connection> first, sql::Reconnecting reconnecting);
 
   // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok;
   // on a server perhaps more than once, so it begins anew each time. What `body` failed with is
@@ -89,8 +96,12 @@ class SqlDatabase {
   Status CommitNow(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body,
                    sql::Fault& fault);
   Result<std::unique_ptr<sql::DatabaseSession>> BeginReading(sql::Fault& fault);
+  enum class Purpose { kRead, kWrite };
   // Calls `attempt` until it does not fail in a way that may pass.
-  Status Repeatedly(const std::function<Status(sql::Fault&)>& attempt);
+  Status Repeatedly(Purpose purpose, const std::function<Status(sql::Fault&)>& attempt);
+  // Tells what came of an attempt.
+  void NoteAway(Purpose purpose, const Status& why);
+  void NoteThere(Purpose purpose);
   // While others write, something always remains in the log and it grows; then the little that is
   // left is moved in a turn, so that the next writer starts the log anew.
   void TidyLog();
@@ -99,7 +110,9 @@ class SqlDatabase {
   const std::filesystem::path path_;                   // Empty on a server.
   const std::unique_ptr<sql::DatabaseServer> server_;  // Null for a file.
   const sql::ConnectionOptions options_;
-  const std::chrono::milliseconds reconnecting_{0};
+  const sql::Reconnecting reconnecting_;
+  // One that is read is not there for whoever writes to it: it may be read-only.
+  std::atomic<bool> is_away_to_write_{false};
   void (*const on_write_lock_)(int64_t waited_ns);
   sql::LogSync log_;
   std::mutex tidying_mutex_;

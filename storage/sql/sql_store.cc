@@ -330,7 +330,7 @@ Result<std::shared_ptr<SqlDatabase>> OpenOnServer(const std::string& url,
   const Access access = options.use == StoreUse::kRead ? Access::kRead : Access::kWrite;
   ATTUNE_ASSIGN_OR_RETURN(auto connection, OpenDatabase(*server, access));
   return std::make_shared<SqlDatabase>(std::move(server), access, std::move(connection),
-                                       options.reconnecting);
+                                       sql::Reconnecting{options.reconnecting, options.outages});
 }
 
 }  // namespace

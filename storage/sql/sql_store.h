@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "attune/fleet/artifact_store.h"
 #include "attune/fleet/fleet_store.h"
@@ -37,6 +38,9 @@ struct SqlStoreOptions {
   sql::ServerAt server_at = nullptr;
   // Of a server: how long what fails because the connection is gone is done again.
   std::chrono::milliseconds reconnecting{30'000};
+  // Of a server: told when it is away and when it is there again; may be null. Shared, because
+  // others tell it of what else they wait for, and a database may outlive them.
+  std::shared_ptr<OutageLog> outages = nullptr;
   // Of files: told after each write how long it waited for the write lock; for tests.
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
 };

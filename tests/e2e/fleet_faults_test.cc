@@ -117,6 +117,12 @@ class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
   bool Says(const std::string& name, const std::string& text) {
     return Becomes([&] { return processes_.Log(name).find(text) != std::string::npos; });
   }
+  int CountInLog(const std::string& name, const std::string& text) const {
+    const std::string log = processes_.Log(name);
+    int count = 0;
+    for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++count;
+    return count;
+  }
 
   AttuneProcesses processes_{ATTUNE_PROGRAM};
   std::unique_ptr<TestServer> server_;  // Of its own; null for the one that is shared.
@@ -314,10 +320,31 @@ TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndNothingIsLost) {
   processes_.Start("w", WorkerWords({"--until-done"}));
   ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kDone) >= 2; }));
   server_->Kill();
-  std::this_thread::sleep_for(milliseconds(1000));
+  const bool was_told = Says("w", "It is tried again for 600 s.");
   ASSERT_EQ(server_->Run(), Status::Ok());
+
   EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
   EXPECT_EQ(CountOf(JobState::kDone), 20);
+  EXPECT_TRUE(was_told);
+  EXPECT_EQ(CountInLog("w", "It is tried again for"), 1) << processes_.Log("w");
+  EXPECT_EQ(CountInLog("w", "The database is there again, after"), 1) << processes_.Log("w");
+}
+
+TEST_P(FleetFaultsTest, AQueueThatComesBackIsToldAndWaitedForAndNothingIsLost) {
+  BeginWithQueue(20);
+  OR_SKIP;
+  processes_.Start("w", WorkerWords({"--until-done"}));
+  ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kDone) >= 2; }));
+
+  nats_->Kill();
+  const bool was_told = Says("w", "It is tried again for 600 s.");
+  ASSERT_EQ(nats_->Run(), Status::Ok());
+
+  EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
+  EXPECT_EQ(CountOf(JobState::kDone), 20);
+  EXPECT_TRUE(was_told);
+  EXPECT_EQ(CountInLog("w", "It is tried again for"), 1) << processes_.Log("w");
+  EXPECT_EQ(CountInLog("w", "The queue is there again, after"), 1) << processes_.Log("w");
 }
 
 TEST_P(FleetFaultsTest, ADatabaseThatBecomesReadOnlyIsToldAndWaitedForAndNothingIsLost) {

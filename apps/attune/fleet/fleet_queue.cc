@@ -1,6 +1,7 @@
 #include "apps/attune/fleet/fleet_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,7 +44,8 @@ CLI::Option* AddQueueOption(CLI::App& verb, std::string& queue) {
 
 bool IsQueueServer(const std::string& queue) { return !queue.empty() && queue != kLocal; }
 
-Result<std::unique_ptr<JobQueue>> OpenFleetQueue(const std::string& queue, FleetStore& fleet) {
+Result<std::unique_ptr<JobQueue>> OpenFleetQueue(const std::string& queue, FleetStore& fleet,
+                                                 std::shared_ptr<OutageLog> outages) {
   if (!IsQueueServer(queue)) {
     return std::unique_ptr<JobQueue>(std::make_unique<DatabaseQueue>(fleet));
   }
@@ -52,7 +54,9 @@ Result<std::unique_ptr<JobQueue>> OpenFleetQueue(const std::string& queue, Fleet
         "--queue (or ATTUNE_QUEUE) takes nats://[USER@]HOST[:PORT][,...], tls://... or local:. A "
         "password belongs into a file that ATTUNE_QUEUE_PASSWORD_FILE names.");
   }
-  return OpenNatsQueue(queue);
+  NatsQueueOptions options;
+  options.outages = std::move(outages);
+  return OpenNatsQueue(queue, options);
 }
 
 void PublishNow(Application& application, const Session& session, const std::string& queue) {

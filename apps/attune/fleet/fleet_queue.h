@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/attune/application.h"
+#include "attune/base/outage_log.h"
 #include "attune/base/status.h"
 #include "attune/fleet/fleet_store.h"
 #include "attune/queue/job_queue.h"
@@ -21,8 +22,9 @@ CLI::Option* AddQueueOption(CLI::App& verb, std::string& queue);
 bool IsQueueServer(const std::string& queue);
 
 // kInvalidArgument for what is no URL of a queue, or has a password in it; else fails as
-// OpenNatsQueue() does. Borrows `fleet`.
-Result<std::unique_ptr<JobQueue>> OpenFleetQueue(const std::string& queue, FleetStore& fleet);
+// OpenNatsQueue() does. Borrows `fleet`. `outages` as in NatsQueueOptions.
+Result<std::unique_ptr<JobQueue>> OpenFleetQueue(const std::string& queue, FleetStore& fleet,
+                                                 std::shared_ptr<OutageLog> outages = nullptr);
 
 // Publishes what can be done of `session` at once, where `queue` is that of a server; a worker
 // would within a second. What fails is said, and harms nothing: the jobs are in the database.

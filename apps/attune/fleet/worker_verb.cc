@@ -154,19 +154,24 @@ WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& de
 }
 
 Result<int> RunOneWorker(Application& application, WorkerOptions options) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto log, WorkerLog::Open(options.log, application.err()));
+  ATTUNE_ASSIGN_OR_RETURN(auto opened, WorkerLog::Open(options.log, application.err()));
+  // Shared with the database, which is told of outages for as long as `application` has it open.
+  const std::shared_ptr<WorkerLog> log = std::move(opened);
   const TwofoldInterruption interruption;
   options.doer.jobs.stop_requested = [&] { return interruption.requested_twice(); };
   options.doer.jobs.compile_threads = std::max(options.doer.compile, 1);
   options.doer.limits.is_in_process = options.is_in_process;
-  options.doer.say = [&](const std::string& line) { log->Say(line); };
+  options.doer.say = [log](const std::string& line) { log->Say(line); };
+  const std::chrono::milliseconds patience(options.patience_ns / 1'000'000);
+  const auto outages = std::make_shared<OutageLog>(options.doer.say, patience);
+  application.TellOutages(outages);
   options.doer.owner = LeaseOwner();
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   options.doer.shares_kernels =
       options.kernels.empty() ? IsOnServer(database) : options.kernels == kSharedKernels;
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   FleetStore& fleet = *application.fleet();
-  ATTUNE_ASSIGN_OR_RETURN(const auto queue, OpenFleetQueue(options.queue, fleet));
+  ATTUNE_ASSIGN_OR_RETURN(const auto queue, OpenFleetQueue(options.queue, fleet, outages));
   ATTUNE_ASSIGN_OR_RETURN(const auto doer, SessionDoer::Create(application, options.doer));
   WorkerTerms terms;
   ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, application.jobs()->NowUnixNs());
@@ -176,7 +181,8 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   terms.say = options.doer.say;
   terms.until_done = options.until_done;
   terms.idle = std::chrono::milliseconds(options.idle_ns / 1'000'000);
-  terms.patience = std::chrono::milliseconds(options.patience_ns / 1'000'000);
+  terms.patience = patience;
+  terms.outages = outages;
   const FleetParts parts{fleet, *application.jobs(), *queue, IsQueueServer(options.queue)};
   WorkerSummary summary;
   Status ended;
