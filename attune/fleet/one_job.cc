@@ -34,7 +34,9 @@ Result<Job> LeaseAlone(const FleetParts& parts, const Session& session, const Fo
       back.push_back(job);
     }
   }
-  ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, AsGivenBack(back)).status());
+  if (!back.empty()) {
+    ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, AsGivenBack(back)).status());
+  }
   if (its != nullptr) return *its;
   return FailedPrecondition(
       fmt::format("Job {} of session '{}' is {}{}, so it is not done here. 'attune jobs retry "
@@ -62,8 +64,13 @@ Status DoOneJob(const FleetParts& parts, JobDoer& doer, const OneJob& wanted,
   keeper.Hold({{job.id, job.attempts}});
   auto reports = doer.Do(session, {job});
   if (!reports.ok()) {
-    ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, AsGivenBack({&job, 1})).status());
-    return reports.error();
+    const auto given_back = ReportNow(parts.jobs, AsGivenBack({&job, 1}));
+    if (given_back.ok()) return reports.error();
+    return Status(reports.error().code(),
+                  fmt::format("{} The job could not be given back either, and stays leased for up "
+                              "to {} s: {}",
+                              reports.error().message(), wanted.lease_ns / 1'000'000'000,
+                              given_back.error().message()));
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto taken, ReportNow(parts.jobs, *reports));
   if (!taken.front()) {

@@ -403,6 +403,7 @@ Status Worker::DoAll(const Taken& taken) {
     const bool is_time = SteadyNowNs() - committed_ns > kTakenNs || reports.size() >= kMostLeased;
     if (!is_last && !is_time) continue;
     if (status.ok()) status = Report(reports, jobs);
+    TellUndone(status, jobs.size());
     committed_ns = SteadyNowNs();
     reports.clear();
     jobs.clear();
@@ -423,18 +424,29 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
                        search.session.name));
   auto done = doer_.Do(search.session, search.jobs);
   if (done.ok()) return std::move(*done);
-  terms_.say(fmt::format("{} of {} is given back: {}", Text(first.step), Text(first.problem),
-                         done.error().message()));
-  if (!MayPass(done.error())) {
-    const bool is_first = !refused_until_ns_.contains(search.session.id);
-    if (is_first) {
-      summary_.refusals.push_back(fmt::format("{} of session '{}': {}", Text(first.step),
-                                              search.session.name, done.error().message()));
+  undone_.push_back({first, search.session, done.error()});
+  return AsGivenBack(search.jobs);
+}
+
+void Worker::TellUndone(const Status& reported, size_t jobs) {
+  for (const auto& [job, session, why] : std::exchange(undone_, {})) {
+    terms_.say(fmt::format("{} of {} {}: {}", Text(job.step), Text(job.problem),
+                           reported.ok() ? "is given back" : "was not done", why.message()));
+    if (MayPass(why) || !reported.ok()) continue;
+    if (!refused_until_ns_.contains(session.id)) {
+      summary_.refusals.push_back(
+          fmt::format("{} of session '{}': {}", Text(job.step), session.name, why.message()));
     }
-    refused_until_ns_[search.session.id] = SteadyNowNs() + kRefusedNs;
+    refused_until_ns_[session.id] = SteadyNowNs() + kRefusedNs;
     looked_ns_ = 0;
   }
-  return AsGivenBack(search.jobs);
+  if (reported.ok()) return;
+  terms_.say(fmt::format(
+      "What came of {} cannot be written: {} leased until {} over, within {} s, and done again "
+      "then. {}",
+      jobs == 1 ? "a job" : fmt::format("{} jobs", jobs), jobs == 1 ? "it stays" : "they stay",
+      jobs == 1 ? "its lease is" : "their leases are", terms_.lease_ns / 1'000'000'000,
+      reported.message()));
 }
 
 Status Worker::Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs) {

@@ -75,6 +75,12 @@ class Worker {
     Session session;
     std::vector<JobStep> steps;
   };
+  // Jobs of one problem that could not be done, and why.
+  struct Undone {
+    Job first;
+    Session session;
+    Status why;
+  };
   // Leased jobs of one problem.
   struct Search {
     Session session;
@@ -113,6 +119,8 @@ class Worker {
   std::vector<JobReport> DoOne(const Search& search);
   // Again and again until it is in the database, within the patience.
   Status Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs);
+  // Tells what became of jobs that could not be done, and of all `jobs` if `reported` is a failure.
+  void TellUndone(const Status& reported, size_t jobs);
   // Whether `failure` may pass and there is patience left, after a rest.
   bool RestAfter(const Status& failure);
   void NoteThere();
@@ -124,15 +132,16 @@ class Worker {
   const FleetParts parts_;
   JobDoer& doer_;
   const WorkerTerms terms_;
+  const std::shared_ptr<OutageLog> outages_;  // Shared as WorkerTerms::outages is.
   WorkerSummary summary_;
   std::vector<Offer> offers_;
+  std::vector<Undone> undone_;                   // And not told.
   std::map<int64_t, int64_t> refused_until_ns_;  // Sessions of which nothing can be done here now.
   bool fitted_nothing_ = false;                  // That was told.
   bool told_of_others_jobs_ = false;
   int64_t looked_ns_ = 0;
   int64_t idle_since_ns_ = 0;
   int64_t away_since_ns_ = 0;  // The database or the queue; 0 while they are there.
-  const std::shared_ptr<OutageLog> outages_;  // Shared as WorkerTerms::outages is.
   size_t next_channel_ = 0;
   int64_t most_ = 1;  // Deliveries that are taken at once.
   Housekeeper* housekeeper_ = nullptr;

@@ -21,6 +21,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // With a queue of its own, or with the database as the queue.
@@ -255,6 +256,33 @@ TEST_P(WorkerTest, WhatCannotBeDoneHereIsGivenBackWithTheReasonAndTheRestIsDone)
   EXPECT_THAT(database_.JobsOf(broken, JobState::kQueued), SizeIs(3));
   EXPECT_THAT(worker.summary().refusals,
               ElementsAre(HasSubstr("session 'broken': It throws whatever it is given.")));
+}
+
+TEST_P(WorkerTest, WhatCannotBeGivenBackIsSaidToStayLeased) {
+  const int64_t session = database_.NewSession("may", 1);
+  doer_.refused_session = session;
+  TroubledJobs jobs(database_.jobs());
+  jobs.report_failures.assign(100, FailedPrecondition("The database is gone."));
+  std::vector<std::string> said;
+  WorkerTerms terms = TermsOf("w");
+  terms.say = [&](const std::string& line) { said.push_back(line); };
+  Worker worker({database_.fleet(), jobs, *queue_, GetParam()}, doer_, terms);
+
+  EXPECT_EQ(worker.Run().code(), StatusCode::kFailedPrecondition);
+
+  EXPECT_THAT(said, Contains(HasSubstr("was not done: It throws whatever it is given.")));
+  EXPECT_THAT(said, Contains(HasSubstr("it stays leased until its lease is over, within 60 s")));
+  EXPECT_THAT(said, Not(Contains(HasSubstr("given back:"))));
+  EXPECT_THAT(worker.summary().refusals, IsEmpty());
+  EXPECT_THAT(database_.JobsOf(session, JobState::kLeased), SizeIs(1));
+  WorkerSummary summary;
+  jobs.report_failures.assign(100, FailedPrecondition("The database is gone."));
+  ASSERT_EQ(database_.jobs().ExpireLeasesOf(session, "w"), Status::Ok());
+  const int64_t id = database_.jobs().List(session, {})->front().id;
+  const FleetParts parts{database_.fleet(), jobs, *queue_, GetParam()};
+  const Status alone = DoOneJob(parts, doer_, {id, "w", 60'000'000'000}, summary);
+  EXPECT_THAT(alone.message(), HasSubstr("It throws whatever it is given. The job could not be "
+                                         "given back either, and stays leased for up to 60 s"));
 }
 
 TEST_P(WorkerTest, AWorkerForWhichNothingIsSaysSoOnce) {

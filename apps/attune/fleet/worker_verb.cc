@@ -107,7 +107,9 @@ class EndAtOnce {
           }
           const Status given_back = worker.GiveBackNow();
           log.Say(given_back.ok() ? "Ended at once; what it did is queued again."
-                                  : std::string(given_back.message()));
+                                  : fmt::format("Ended at once; what it did stays leased until its "
+                                                "lease is over, within a minute: {}",
+                                                given_back.message()));
           ::_exit(kExitPartly);
         }) {}
 
