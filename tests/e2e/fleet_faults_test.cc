@@ -1,11 +1,14 @@
 // Whole workers on real servers, of which one thing is wrong at a time.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/base/unique_fd.h"
 #include "attune/base/user_at_host.h"
 #include "attune/fleet/channels.h"
 #include "storage/nats/handles.h"
@@ -345,6 +349,24 @@ TEST_P(FleetFaultsTest, AQueueThatComesBackIsToldAndWaitedForAndNothingIsLost) {
   EXPECT_TRUE(was_told);
   EXPECT_EQ(CountInLog("w", "It is tried again for"), 1) << processes_.Log("w");
   EXPECT_EQ(CountInLog("w", "The queue is there again, after"), 1) << processes_.Log("w");
+}
+
+TEST_P(FleetFaultsTest, AMachineThatAnotherProcessHasIsToldAndWaitedFor) {
+  Begin();
+  OR_SKIP;
+  Load(2);
+  const std::string turns = processes_.folder() / "attune-measuring-fake.lock";
+  std::optional<UniqueFd> other(::open(turns.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_EQ(::flock(other->get(), LOCK_EX), 0);
+  processes_.Start("w", WorkerWords({"--until-done"}));
+
+  const bool was_told = Says("w", "Another process measures on this machine; waiting for it.");
+  other.reset();
+
+  EXPECT_TRUE(was_told);
+  EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
+  EXPECT_EQ(CountInLog("w", "has let go of the machine; going on after"), 1) << processes_.Log("w");
+  EXPECT_EQ(CountOf(JobState::kDone), 2);
 }
 
 TEST_P(FleetFaultsTest, ADatabaseThatBecomesReadOnlyIsToldAndWaitedForAndNothingIsLost) {

@@ -39,6 +39,7 @@ SessionDoer::SessionDoer(Application& application, DoerTerms terms, std::string 
     : application_(application),
       terms_(std::move(terms)),
       kernels_(*application.artifacts(), terms_.owner, terms_.say),
+      machine_wait_(terms_.say),
       index_(application.all_records(), IndexOf(database), clock_, application.err()) {
   if (terms_.shares_kernels) terms_.jobs.kernels = &kernels_;
 }
@@ -105,6 +106,30 @@ Status SessionDoer::Survey(const Session& session, Bench& bench) {
   return Status::Ok();
 }
 
+Result<std::unique_ptr<Workshop>> SessionDoer::OpenWorkshop() {
+  auto opened = Workshop::Open(
+      *device_, terms_.limits,
+      [this] {
+        machine_wait_.Waits(SteadyNowNs());
+        return !terms_.jobs.stop_requested();
+      },
+      SteadyNowNs() + kPeaksNs);
+  if (opened.ok()) machine_wait_.GoesOn(SteadyNowNs());
+  machine_wait_.Ends();
+  return opened;
+}
+
+void SessionDoer::NoteStage(TuneProgress::Stage stage) {
+  switch (stage) {
+    case TuneProgress::Stage::kWait:
+      return machine_wait_.Waits(SteadyNowNs());
+    case TuneProgress::Stage::kEnumerate:
+      return machine_wait_.Ends();  // The job before may have waited in vain.
+    default:
+      return machine_wait_.GoesOn(SteadyNowNs());
+  }
+}
+
 Result<SessionDoer::Bench*> SessionDoer::BenchFor(const Session& session, JobWork work) {
   const auto found = std::find_if(benches_.begin(), benches_.end(), [&](const auto& bench) {
     return bench->session_id == session.id && bench->work == work;
@@ -119,16 +144,15 @@ Result<SessionDoer::Bench*> SessionDoer::BenchFor(const Session& session, JobWor
   if (work == JobWork::kMeasure) {
     bench->place = SessionPlaceAt(*device_);
     ATTUNE_RETURN_IF_ERROR(EnterSession(application_, session, bench->place));
-    ATTUNE_ASSIGN_OR_RETURN(bench->workshop, Workshop::Open(
-                                                 *device_, terms_.limits,
-                                                 [this] { return !terms_.jobs.stop_requested(); },
-                                                 SteadyNowNs() + kPeaksNs));
+    ATTUNE_ASSIGN_OR_RETURN(bench->workshop, OpenWorkshop());
   } else {
     ATTUNE_ASSIGN_OR_RETURN(bench->place, FindSessionPlace(application_, session));
   }
   bench->records = RecordsOf(session.id, application_.all_records(), *application_.sessions());
   bench->executor = std::make_unique<JobExecutor>(bench->place, bench->workshop.get(), terms_.jobs,
                                                   *bench->records);
+  bench->executor->SetShow(
+      [this](const Problem&, const TuneProgress& progress) { NoteStage(progress.stage); });
   // Binding may have changed what the session is for.
   ATTUNE_ASSIGN_OR_RETURN(const Session now, application_.sessions()->Find(session.name));
   ATTUNE_RETURN_IF_ERROR(Survey(now, *bench));

@@ -12,6 +12,7 @@
 
 #include "apps/attune/application.h"
 #include "apps/attune/fleet/kernel_exchange.h"
+#include "apps/attune/fleet/machine_wait.h"
 #include "apps/attune/index_keeper.h"
 #include "apps/attune/session/job_executor.h"
 #include "apps/attune/workshop.h"
@@ -67,6 +68,10 @@ class SessionDoer final : public JobDoer {
   Status CheckCompiles(const Session& session) const;
   Result<Bench*> BenchFor(const Session& session, JobWork work);
   void NoteTuned();
+  // The device of this worker, ready; waits for the machine.
+  Result<std::unique_ptr<Workshop>> OpenWorkshop();
+  // Tells of waits for the machine, where a job is at.
+  void NoteStage(TuneProgress::Stage stage);
   // Asks the session's solvers about its problems, of which some may be new.
   Status Survey(const Session& session, Bench& bench);
   // Those of problems that could not be evaluated, on any bench, are queued again.
@@ -75,6 +80,7 @@ class SessionDoer final : public JobDoer {
   Application& application_;
   DoerTerms terms_;
   KernelExchange kernels_;
+  MachineWait machine_wait_;
   std::optional<Place> device_;
   std::map<int64_t, Answer> answers_;
   std::vector<std::unique_ptr<Bench>> benches_;  // The one that was used last at the end.
