@@ -97,6 +97,11 @@ Status Failed(std::string_view what, std::string_view name, natsStatus status, j
     return Unavailable(text + ". A server that has just begun may not know of it yet.");
   }
   if (code == JSStreamStoreFailedErr) return ResourceExhausted(text + ".");
+  if (code == JSStreamReplicasNotSupportedErr) {
+    return FailedPrecondition(
+        text +
+        ". A single server keeps one copy: leave replicas out of the URL, or name a cluster.");
+  }
   return code != jsErrCode{} ? FailedPrecondition(text + ".") : Internal(text + ".");
 }
 
@@ -195,12 +200,12 @@ bool Connection::WaitUntilConnected(std::string_view what, int64_t deadline_ns) 
   for (;;) {
     const natsConnStatus status = natsConnection_Status(connection_.get());
     if (status == NATS_CONN_STATUS_CONNECTED || status == NATS_CONN_STATUS_CLOSED) return true;
+    NoteAway(Failed(what, name_, NATS_CONNECTION_DISCONNECTED, jsErrCode{}));
     if (SteadyNowNs() >= deadline_ns) return false;
     nats_Sleep(kPollMs);
   }
 }
 
-    NoteAway(Failed(what, name_, NATS_CONNECTION_DISCONNECTED, jsErrCode{}));
 Status Connection::Ask(std::string_view what, const Request& request, jsErrCode* code) const {
   const int64_t deadline_ns = SteadyNowNs() + patience_.count() * kNsPerMs;
   natsStatus status = NATS_CONNECTION_DISCONNECTED;

@@ -316,6 +316,7 @@ TEST_F(NatsFaultsTest, ReplicasThatASingleServerCannotKeepAreRefused) {
   const Status refused = OpenNatsQueue(Url("", "?replicas=3")).status();
 
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused.message();
+  EXPECT_THAT(refused.message(), HasSubstr("leave replicas out of the URL"));
   EXPECT_EQ(OpenNatsQueue(Url("", "?replicas=1")).status(), Status::Ok());
 }
 

@@ -416,6 +416,12 @@ Status CheckWritable(Connection& connection, std::span<const Migration> migratio
 Status CheckReadable(Connection& connection, std::span<const Migration> migrations) {
   ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
   ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
+  if (applied.empty()) {
+    return FailedPrecondition(fmt::format(
+        "Database '{}' is empty, so there is nothing to be read. Its first command that writes, as "
+        "'attune import' or 'attune session new', makes the tables.",
+        connection.name()));
+  }
   if (applied.size() < kOldestReadableVersion) {
     return FailedPrecondition(fmt::format(
         "Database '{}' has schema version {}; this attune reads versions {} to {}. 'attune import' "

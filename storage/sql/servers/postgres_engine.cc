@@ -107,6 +107,13 @@ bool Has(std::string_view text, std::string_view part) {
 // those that pass by themselves, and "FATAL" for all others.
 Status NoConnection(const std::string& name, const std::string& said) {
   if (Has(said, "certificate")) return NotTrusted(name, "sslrootcert", said).status;
+  // libpq says so of options before it looks for a server, and a server never does.
+  if (Has(said, "invalid") && !Has(said, "FATAL") && !Has(said, "response")) {
+    return InvalidArgument(fmt::format(
+        "The URL of database '{}' has an option that is not understood: {}. See what stands behind "
+        "its '?'.",
+        name, said));
+  }
   const bool is_answered = Has(said, "FATAL") || Has(said, "no password supplied");
   for (const char* passing :
        {"starting up", "shutting down", "terminating", "too many", "recovery", "reserved"}) {

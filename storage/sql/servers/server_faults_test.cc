@@ -57,6 +57,28 @@ TEST_P(ServerFaultsTest, AServerThatIsNotThereIsSaidAtOnce) {
   EXPECT_THAT(none.message(), HasSubstr("cannot be reached"));
 }
 
+TEST_P(ServerFaultsTest, AnOptionOfTheUrlThatIsNoneIsNotTakenForAServerThatIsAway) {
+  if (GetParam() != DatabaseKind::kPostgres) GTEST_SKIP() << "Options of PostgreSQL's library.";
+  for (const char* option :
+       {"?sslmode=bogus", "?bogus=1", "?sslrootcert=/nowhere&sslmode=verify-full"}) {
+    const Status refused = OpenSqlDatabase(url() + option, OptionsForServers()).status();
+
+    EXPECT_THAT(refused.message(), Not(HasSubstr("host and the port"))) << option;
+    EXPECT_THAT(refused.message(), HasSubstr("the URL")) << option;
+  }
+}
+
+TEST_P(ServerFaultsTest, AnEmptyDatabaseThatIsToBeReadIsSaidToBeEmpty) {
+  SqlStoreOptions options = OptionsForServers();
+  options.use = StoreUse::kRead;
+
+  const Status empty = OpenSqlDatabase(url(), options).status();
+
+  EXPECT_EQ(empty.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(empty.message(), HasSubstr("is empty"));
+  EXPECT_THAT(empty.message(), HasSubstr("attune import"));
+}
+
 TEST_P(ServerFaultsTest, ANewerSchemaIsRefused) {
   Open();
   ASSERT_EQ(Connect()->Execute("INSERT INTO migration (version, name, applied_unix_ns) VALUES "
