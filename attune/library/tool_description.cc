@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/text.h"
+#include "attune/kernel/json_place.h"
 #include "attune/problem/other_op.h"
 
 namespace attune {
@@ -23,6 +24,7 @@ constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kMostTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 constexpr int kMostVersion = 1'000'000'000;
 constexpr uint64_t kMostInteger = std::numeric_limits<int64_t>::max();
+constexpr int kMostLevels = 16;
 constexpr size_t kMostWords = 1024;
 
 // A value and where it stands, for messages. Borrows the document.
@@ -300,9 +302,10 @@ Result<ToolDescription> ParseToolDescription(std::string_view text) {
     return InvalidArgument(fmt::format("A description has {} bytes at most, and this has {}.",
                                        kMaxToolFileBytes, text.size()));
   }
-  const Json document = Json::parse(text, nullptr, false);
+  // That reader keeps no order, and this one keeps the last of two equal keys.
+  ATTUNE_RETURN_IF_ERROR(kernel::ParseStrictJson(text, kMostLevels).status());
+  const Json document = Json::parse(text);
   const Node root{document, ""};
-  if (document.is_discarded()) return InvalidArgument("The description is no JSON.");
   ATTUNE_RETURN_IF_ERROR(CheckObject(root, {"attune_tool", "name", "version", "operator", "devices",
                                             "timeout_ms", "output", "success", "solvers"}));
   if (!root.Has("attune_tool") || document["attune_tool"] != kVersion) {

@@ -85,7 +85,9 @@ TEST(ToolDescriptionTest, EverythingThatIsWrongIsNamedWithItsPlace) {
 }
 
 TEST(ToolDescriptionTest, WhatIsNoJsonOrTooLongIsRefused) {
-  EXPECT_THAT(ParseToolDescription("{").status().message(), HasSubstr("no JSON"));
+  EXPECT_THAT(ParseToolDescription("{").status().message(), HasSubstr("not JSON"));
+  EXPECT_THAT(ParseToolDescription(R"({"name": "a", "name": "b"})").status().message(),
+              HasSubstr("/name: the key 'name' stands twice"));
   EXPECT_THAT(ParseToolDescription("[]").status().message(), HasSubstr("has to be an object"));
   EXPECT_THAT(ParseToolDescription(std::string(kMaxToolFileBytes + 1, ' ')).status().message(),
               HasSubstr("1048577"));

@@ -86,6 +86,14 @@ def each_failure_has_its_class_and_nothing_stays_behind(attune):
         program.check(int(pid) not in program.running(), f"{pid} still runs")
 
 
+def a_description_that_is_wrong_is_told_where_its_device_is_named(attune):
+    path = attune.folder / "twice.json"
+    path.write_text('{"attune_tool": 1, "name": "twice", "name": "again"}')
+    _, err = attune.run("session", "new", "twice", "--device", "tool:twice", status=1, ATTUNE_TOOLS=str(path))
+    program.check("There is no device 'tool:twice'" in err, err)
+    program.check("ATTUNE_TOOLS: " in err and "the key 'name' stands twice" in err, err)
+
+
 def another_program_is_refused_in_the_session(attune):
     tools = str(attune.folder / "faulty/tool.json")
     described = pathlib.Path(tools)
@@ -117,6 +125,7 @@ def what_runs_ends_with_attune(attune):
 def test(attune):
     the_example_is_tuned_by_jobs(attune)
     each_failure_has_its_class_and_nothing_stays_behind(attune)
+    a_description_that_is_wrong_is_told_where_its_device_is_named(attune)
     another_program_is_refused_in_the_session(attune)
     what_runs_ends_with_attune(attune)
 

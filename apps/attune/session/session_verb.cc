@@ -42,6 +42,18 @@ std::string TargetText(const SessionTerms& terms) {
                       : fmt::format("{}, any device of {}", terms.arch, terms.backend);
 }
 
+// Where there is no such device, also why what somebody asked for is not here.
+Result<Place> PlaceNamed(const LoadedBackends& backends, const std::string& device) {
+  auto place = FindPlace(backends.list, device);
+  if (place.ok() || place.error().code() != StatusCode::kNotFound) return place;
+  std::string text(place.error().message());
+  for (const LoadedBackends::Refusal& refusal : backends.refused) {
+    if (refusal.chosen_by.empty()) continue;
+    text += fmt::format(" {}: {}", refusal.chosen_by, refusal.reason);
+  }
+  return NotFound(std::move(text));
+}
+
 Result<SessionTerms> TermsOf(Application& application, const NewOptions& options) {
   SessionTerms terms;
   if (!options.target.empty()) {
@@ -50,8 +62,7 @@ Result<SessionTerms> TermsOf(Application& application, const NewOptions& options
     terms.arch = place.target.arch;
     return terms;
   }
-  ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, PlaceNamed(application.backends(), options.device));
   terms.backend = place.target.backend;
   terms.arch = place.target.arch;
   terms.target = place.target;
