@@ -85,6 +85,12 @@ class OpList {
 };
 
 Status ReadLine(std::string_view line, int number, OpList& ops) {
+  if (line.starts_with(kTime) && line.find(",WS:") != std::string_view::npos) {
+    return InvalidArgument(
+        fmt::format("Line {}: '{}' has no OP: it is OP:<name>,TIME:<ms>,WS:<bytes>, or TIME:<ms> "
+                    "and WS:<bytes> on lines of their own.",
+                    number, Excerpt(line)));
+  }
   if (line.starts_with(kTime)) return ops.AddTime("", line.substr(kTime.size()), number);
   if (line.starts_with(kWorkspace)) return ops.AddWorkspace(line.substr(kWorkspace.size()), number);
   if (!line.starts_with(kOp)) return Status::Ok();

@@ -55,6 +55,7 @@ TEST(ProfilerOutput, WhatIsNoTimeIsNamedWithItsLine) {
 
 TEST(ProfilerOutput, WhatIsNoWorkspaceOrNoLineIsNamedToo) {
   EXPECT_THAT(MessageOf("OP:a,TIME:1,WS:-1"), HasSubstr("WS is '-1'"));
+  EXPECT_THAT(MessageOf("TIME:1,WS:9"), HasSubstr("Line 1: 'TIME:1,WS:9' has no OP"));
   EXPECT_THAT(MessageOf("OP:a,TIME:1,WS:99999999999999999999"), HasSubstr("Line 1: WS"));
   EXPECT_THAT(MessageOf("WS:1"), HasSubstr("before any TIME"));
   EXPECT_THAT(MessageOf("\n\nOP:a,TIME:1"), HasSubstr("Line 3"));

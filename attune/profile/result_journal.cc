@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -104,6 +105,13 @@ Result<std::unique_ptr<ResultJournal>> ResultJournal::Open(const std::filesystem
   constexpr mode_t kMode = 0644;
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
   if (!file.valid()) return SystemError("open", path);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return SystemError("examine", path);
+  if (!S_ISREG(info.st_mode)) {
+    return InvalidArgument(
+        fmt::format("'{}' is no file that keeps what is written to it. Name another one after -o.",
+                    path.string()));
+  }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return SystemError("lock", path);
     return FailedPrecondition(

@@ -64,6 +64,11 @@ def what_cannot_be_read_runs_nothing(attune):
     for device in ("-1", "a b", "00"):
         _, err = attune.run("profile", "--file", commands, "--devices", device, status=2)
         program.check(f"'{device}' is no device: name an ordinal from 0" in err, err)
+    for devices in ("0,,1", "0,", ","):
+        _, err = attune.run("profile", "--file", commands, "--devices", devices, status=2)
+        program.check("'' is no device" in err, err)
+    _, err = attune.run("profile", "--file", commands, "-o", "/dev/full", status=2)
+    program.check("'/dev/full' is no file that keeps what is written to it" in err, err)
     _, err = attune.run("profile", "--file", commands, "--devices", "1", status=1,
                         CUDA_VISIBLE_DEVICES="3")
     program.check("CUDA_VISIBLE_DEVICES is '3'" in err, err)

@@ -187,6 +187,19 @@ Result<CommandList> ListOf(Application& application, const std::string& file) {
   return list;
 }
 
+// The names in lists with commas, those that are empty, too: the parser of options drops them.
+std::vector<std::string> DeviceNames(const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    for (size_t begin = 0; begin <= list.size();) {
+      const size_t end = std::min(list.find(',', begin), list.size());
+      names.push_back(list.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return names;
+}
+
 Result<int> RunProfile(Application& application, const ProfileOptions& options) {
   if (options.terms.deadline_ns == 0) {
     return InvalidArgument(
@@ -194,8 +207,8 @@ Result<int> RunProfile(Application& application, const ProfileOptions& options) 
         "may take, as 30s.");
   }
   ATTUNE_ASSIGN_OR_RETURN(const CommandList list, ListOf(application, options.file));
-  ATTUNE_ASSIGN_OR_RETURN(const auto devices,
-                          ProfiledDevices::Open(options.devices, application.lazy_backends()));
+  ATTUNE_ASSIGN_OR_RETURN(const auto devices, ProfiledDevices::Open(DeviceNames(options.devices),
+                                                                    application.lazy_backends()));
   ProfileRun run(application, list);
   if (!options.journal.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(run.journal, ResultJournal::Open(options.journal));
@@ -239,7 +252,6 @@ void AddProfileVerb(CLI::App& program, Invocation& invocation) {
       ->type_name("FILE");
   verb->add_option("--devices", options->devices,
                    "Ordinals or names of the devices, separated by commas")
-      ->delimiter(',')
       ->capture_default_str()
       ->type_name("DEVICE,...");
   verb->add_option("-o,--output", options->journal,
