@@ -93,6 +93,13 @@ EngineFailure GaveWay(std::string_view name, std::string_view said) {
           Fault::kConflict};
 }
 
+EngineFailure Interrupted(std::string_view name, std::string_view said) {
+  return {Unavailable(
+      fmt::format("The server of database '{}' ended a statement before it was done: {}. Whoever "
+                  "administers it may have set a limit to their time.",
+                  name, said))};
+}
+
 EngineFailure NoSpaceLeft(std::string_view name, std::string_view said) {
   return {
       ResourceExhausted(fmt::format("Database '{}' has no space left: {}. Nothing of this "

@@ -37,6 +37,7 @@ std::string Said(const soci::soci_error& error);
 EngineFailure Unreachable(std::string_view name, std::string_view said);
 EngineFailure ConnectionLost(std::string_view name, std::string_view said);
 EngineFailure GaveWay(std::string_view name, std::string_view said);
+EngineFailure Interrupted(std::string_view name, std::string_view said);
 EngineFailure NoSpaceLeft(std::string_view name, std::string_view said);
 // `option` of its URL says whom to trust.
 EngineFailure NotTrusted(std::string_view name, std::string_view option, std::string_view said);

@@ -213,8 +213,8 @@ class MariaEngine final : public Engine {
 
   // Codes of the server, and from 2000 on those of the client library.
   EngineFailure OfCode(unsigned code, const std::string& said, std::string_view sql) const {
-    if (IsAmong(code,
-                {CR_CONNECTION_ERROR, CR_CONN_HOST_ERROR, CR_UNKNOWN_HOST, ER_CON_COUNT_ERROR})) {
+    if (IsAmong(code, {CR_CONNECTION_ERROR, CR_CONN_HOST_ERROR, CR_UNKNOWN_HOST, ER_CON_COUNT_ERROR,
+                       ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED})) {
       return Unreachable(name_, said);
     }
     if (code == CR_SSL_CONNECTION_ERROR && IsAboutTrust(said)) {
@@ -245,6 +245,9 @@ class MariaEngine final : public Engine {
       return NoSpaceLeft(name_, said);
     }
     if (IsReadOnly(code, said)) return ReadOnly(name_, "read_only and tx_read_only", said);
+    if (IsAmong(code, {ER_QUERY_INTERRUPTED, ER_STATEMENT_TIMEOUT})) {
+      return Interrupted(name_, said);
+    }
     if (IsAmong(code, {ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
                        ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_OPTION_PREVENTS_STATEMENT})) {
       return NotGranted(name_, login_.url.user, said);

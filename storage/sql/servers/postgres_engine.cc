@@ -244,6 +244,7 @@ class PostgresEngine final : public Engine {
     }
     if (kind == "53") return NoSpaceLeft(name_, said);
     if (code == "25006") return ReadOnly(name_, "default_transaction_read_only", said);
+    if (code == "57014") return Interrupted(name_, said);
     if (code == "42501") return NotGranted(name_, login_.url.user, said);
     if (kind == "23" || kind == "42" || kind == "XX") {
       return {DataLoss(fmt::format("Database '{}' is damaged: {} (in: {}).", name_, said, sql))};

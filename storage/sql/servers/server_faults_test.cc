@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -143,6 +144,46 @@ TEST_P(ServerFaultsTest, AServerThatStaysAwayEndsTheWriteAfterThePatience) {
   EXPECT_EQ(gone.code(), StatusCode::kUnavailable);
   ASSERT_EQ(Server().Run(), Status::Ok());
   EXPECT_EQ(records->AddProblems("t", SampleProblems(1)), Status::Ok());
+}
+
+TEST_P(ServerFaultsTest, AStatementThatTheServerEndsIsNoDamage) {
+  const bool is_postgres = GetParam() == DatabaseKind::kPostgres;
+  Open();
+  const auto connection = Connect();
+  ASSERT_EQ(connection->Execute(is_postgres ? "SET statement_timeout = 20"
+                                            : "SET SESSION max_statement_time = 0.02"),
+            Status::Ok());
+
+  // Of many rows: a function that is ended in the middle may give a value all the same.
+  const auto ended = connection->Texts(
+      is_postgres ? "SELECT CAST(pg_sleep(5) AS TEXT)"
+                  : "SELECT CAST(COUNT(*) AS CHAR) FROM information_schema.columns AS a, "
+                    "information_schema.columns AS b, information_schema.columns AS c");
+
+  EXPECT_EQ(ended.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(ended.status().message(), HasSubstr("ended a statement"));
+}
+
+TEST_P(ServerFaultsTest, AUserWithTooManyConnectionsMayGetOneLater) {
+  const bool is_postgres = GetParam() == DatabaseKind::kPostgres;
+  const std::string database = url().substr(url().rfind('/') + 1);
+  const std::vector<std::string> making =
+      is_postgres
+          ? std::vector<std::string>{"CREATE ROLE few LOGIN CONNECTION LIMIT 1 PASSWORD 'it''s "
+                                     "\"pass\\word\" %41 & more'"}
+          : std::vector<std::string>{"CREATE USER 'few'@'%' IDENTIFIED BY 'it\\'s "
+                                     "\"pass\\\\word\" %41 & more' WITH MAX_USER_CONNECTIONS 1",
+                                     "GRANT SELECT ON " + database + ".* TO 'few'@'%'"};
+  for (const std::string& sql : making) ASSERT_EQ(Server().Administer(sql), Status::Ok());
+  std::string as_few = url();
+  as_few.replace(as_few.find("//") + 2, std::string(TestServer::kUser).size(), "few");
+  const auto server = DatabaseServerAt(as_few, {}).value();
+  const auto first = sql::Connection::Open(server->NewEngine());
+  ASSERT_EQ(first.status(), Status::Ok());
+
+  const auto second = sql::Connection::Open(server->NewEngine());
+
+  EXPECT_EQ(second.status().code(), StatusCode::kUnavailable) << second.status().message();
 }
 
 TEST_P(ServerFaultsTest, ManyConnectionsOpenANewDatabaseAtOnce) {
