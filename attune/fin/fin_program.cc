@@ -86,7 +86,7 @@ Result<std::string> Program::Run(const std::filesystem::path& folder, Step step)
     const bool is_late = failure->kind == FailureKind::kTimedOut;
     return is_late ? DeadlineExceeded(failure->message) : Unavailable(failure->message);
   }
-  auto response = ReadFile(folder / kResponseFile);
+  auto response = ReadFileAtOnce(folder / kResponseFile);
   if (!response.ok()) {
     return DataLoss(
         fmt::format("It ended well and wrote no answer: {}", response.error().message()));

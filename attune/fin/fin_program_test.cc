@@ -131,7 +131,8 @@ TEST_F(FinProgramTest, ARunThatEndsBadlySaysHow) {
        {std::tuple("segv", StatusCode::kUnavailable, "signal 11"),
         std::tuple("throw", StatusCode::kUnavailable, "exit status 1: terminate called"),
         std::tuple("cut", StatusCode::kDataLoss, "no JSON, or not all of it"),
-        std::tuple("silent", StatusCode::kDataLoss, "wrote no answer")}) {
+        std::tuple("silent", StatusCode::kDataLoss, "wrote no answer"),
+        std::tuple("pipe", StatusCode::kDataLoss, "is a pipe")}) {
     const Program fin = Stand("ConvAsm1x1U=" + std::string(fault));
     const Status asked = fin.Ask(Ask(Step::kFindCompile, {"ConvAsm1x1U"})).status();
     EXPECT_EQ(asked.code(), code) << fault;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -21,6 +20,10 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSuccess = "Success";
 constexpr size_t kHashDigits = 32;
+// Of one run of a kernel: a nanosecond, and as long as fin itself may run. What is outside of that
+// was not measured.
+constexpr double kLeastTimeMs = 1e-6;
+constexpr double kMostTimeMs = 7 * 24 * 3600 * 1e3;
 
 Status NoAnswer(std::string_view what) {
   return DataLoss(fmt::format("What fin wrote is no answer: {}.", what));
@@ -70,7 +73,11 @@ Result<KernelObject> KernelOf(const Json& json) {
   kernel.blob = std::move(*blob);
   const auto code =
       miopen::CodeOf({kernel.file, kernel.options, kernel.blob, kernel.hash, kernel.code_bytes, 0});
-  if (!code.ok()) return named(code.error().message());
+  if (!code.ok()) {
+    std::string_view reason = code.error().message();
+    if (reason.ends_with('.')) reason.remove_suffix(1);
+    return named(reason);
+  }
   return kernel;
 }
 
@@ -94,7 +101,8 @@ std::string TakeTime(const Json& json, Outcome& outcome) {
   const auto time = json.find("time");
   const bool is_number = time != json.end() && time->is_number();
   outcome.time_ms = is_number ? time->get<double>() : 0;
-  if (!std::isfinite(outcome.time_ms) || outcome.time_ms <= 0) {
+  // Also what is not a number.
+  if (!(outcome.time_ms >= kLeastTimeMs && outcome.time_ms <= kMostTimeMs)) {
     return fmt::format("It says that it was evaluated, and its time is {}.",
                        time == json.end() ? "missing" : Excerpt(time->dump()));
   }

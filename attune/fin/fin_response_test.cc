@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 Json KernelJson() {
@@ -78,6 +79,8 @@ TEST(FinResponse, NoSuccessIsBelievedWithoutAResult) {
   const Fault faults[] = {
       {"time", 0.0, "its time is 0"},
       {"time", -1, "its time is -1"},
+      {"time", 1e-308, "its time is 1e-308"},
+      {"time", 1e308, "its time is 1e+308"},
       {"time", "1", "its time is \"1\""},
       {"time", nullptr, "its time is missing"},
       {"workspace", -1, "workspace is no size"},
@@ -122,6 +125,7 @@ TEST(FinResponse, AKernelThatIsDamagedFailsItsSolverAndNoOther) {
         ParseResponse(ResponseOf(Json::array({bad, EvaluatedJson("Good")})), Step::kPerfEval);
     ASSERT_TRUE(answer.ok());
     EXPECT_THAT(answer->outcomes[0].failure, HasSubstr(fault.failure)) << fault.field;
+    EXPECT_THAT(answer->outcomes[0].failure, Not(HasSubstr("..")));
     EXPECT_TRUE(answer->outcomes[1].succeeded());
   }
 }
