@@ -107,6 +107,8 @@ def systemd(deploy, work):
         text = path.read_text()
         command = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE).group(1).split()
         check_worker([pathlib.Path(command[0]).name, *command[1:]], path.name)
+        # Instances with users of their own would take their common folders away from each other.
+        check("@" not in path.name or re.search(r"^User=\w+$", text, re.MULTILINE), path.name)
         # There is no attune in /usr/bin of a machine that tests it.
         (work / path.name).write_text(text.replace("/usr/bin/attune", "/bin/true"))
     if not has("systemd-analyze"):
