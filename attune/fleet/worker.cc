@@ -415,7 +415,8 @@ Status Worker::DoAll(const Taken& taken) {
   ATTUNE_RETURN_IF_ERROR(status);
   Acknowledge(taken.deliveries);
   Adapt(count, SteadyNowNs() - begin_ns);
-  return Status::Ok();
+  // A disk can have room for a lease and none for what was measured.
+  return std::exchange(away_, Status::Ok());
 }
 
 std::vector<JobReport> Worker::DoOne(const Search& search) {
@@ -424,14 +425,18 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
                        search.session.name));
   auto done = doer_.Do(search.session, search.jobs);
   if (done.ok()) return std::move(*done);
+  if (MayPass(done.error())) away_ = done.error();
   undone_.push_back({first, search.session, done.error()});
   return AsGivenBack(search.jobs);
 }
 
 void Worker::TellUndone(const Status& reported, size_t jobs) {
   for (const auto& [job, session, why] : std::exchange(undone_, {})) {
-    terms_.say(fmt::format("{} of {} {}: {}", Text(job.step), Text(job.problem),
-                           reported.ok() ? "is given back" : "was not done", why.message()));
+    // Of what is waited for only the first is told.
+    if (away_since_ns_ == 0 || !MayPass(why)) {
+      terms_.say(fmt::format("{} of {} {}: {}", Text(job.step), Text(job.problem),
+                             reported.ok() ? "is given back" : "was not done", why.message()));
+    }
     if (MayPass(why) || !reported.ok()) continue;
     if (!refused_until_ns_.contains(session.id)) {
       summary_.refusals.push_back(

@@ -141,6 +141,7 @@ class Worker {
   bool told_of_others_jobs_ = false;
   int64_t looked_ns_ = 0;
   int64_t idle_since_ns_ = 0;
+  Status away_;                // Why jobs went back that may be done once that has passed.
   int64_t away_since_ns_ = 0;  // The database or the queue; 0 while they are there.
   size_t next_channel_ = 0;
   int64_t most_ = 1;  // Deliveries that are taken at once.

@@ -65,6 +65,10 @@ Result<std::vector<JobReport>> StubDoer::Do(const Session& session, const std::v
   if (session.id == refused_session) return Internal("It throws whatever it is given.");
   std::vector<JobReport> reports;
   const std::lock_guard lock(mutex_);
+  if (times_away > 0) {
+    --times_away;
+    return ResourceExhausted("It has no space left.");
+  }
   for (const Job& job : jobs) {
     JobReport& report = reports.emplace_back();
     report.claim = {job.id, job.attempts};

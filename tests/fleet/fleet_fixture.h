@@ -61,6 +61,8 @@ class StubDoer final : public JobDoer {
   std::vector<int64_t> done();
   // Those of this solver fail instead.
   std::string failing_solver;
+  // Before anything is done again so many times fail for what may pass.
+  int times_away = 0;
   // Nothing of this session can be done.
   int64_t refused_session = 0;
 

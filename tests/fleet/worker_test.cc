@@ -217,6 +217,36 @@ TEST_P(WorkerTest, ADatabaseThatStaysAwayEndsTheWorkerAfterItsPatience) {
   EXPECT_THAT(database_.JobsOf(session, JobState::kLeased), SizeIs(1)) << "Until that is over.";
 }
 
+TEST_P(WorkerTest, WhatCannotBeKeptOfAJobIsWaitedForAndToldOnce) {
+  const int64_t session = database_.NewSession("may", 2);
+  doer_.times_away = 3;
+  std::vector<std::string> said;
+  WorkerTerms terms = TermsOf("w");
+  terms.say = [&](const std::string& line) { said.push_back(line); };
+  Worker worker(Parts(), doer_, terms);
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(database_.JobsOf(session, JobState::kDone), SizeIs(2));
+  EXPECT_EQ(std::count_if(said.begin(), said.end(),
+                          [](const std::string& line) {
+                            return line.find("is given back") != std::string::npos;
+                          }),
+            1);
+}
+
+TEST_P(WorkerTest, AWorkerThatCanKeepNothingEndsAfterItsPatience) {
+  const int64_t session = database_.NewSession("may", 2);
+  doer_.times_away = 1000;
+  WorkerTerms terms = TermsOf("w");
+  terms.patience = std::chrono::milliseconds(10);
+  Worker worker(Parts(), doer_, terms);
+
+  EXPECT_EQ(worker.Run().code(), StatusCode::kResourceExhausted);
+
+  EXPECT_THAT(database_.JobsOf(session, JobState::kQueued), SizeIs(2));
+}
+
 TEST_P(WorkerTest, LeasesGoByTheClockOfTheDatabaseAndADifferenceIsTold) {
   constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
   for (const int64_t ahead_ns : {kHourNs, -kHourNs}) {
