@@ -162,6 +162,46 @@ TEST(FinResponse, ListsOfSolversAreRead) {
   EXPECT_THAT(applicable->applicable, ElementsAre("A", "B"));
 }
 
+// What MIFin keeps of its own runs (src/tests), cut to one solver each.
+TEST(FinResponse, WhatTheRealOneWroteIsRead) {
+  const auto searched = ParseResponse(
+      R"([{"process_env":["HOME=/root"]},
+          {"arch":"gfx906","config_tuna_id":null,"direction":1,"is_winograd_only":false,
+           "db_key":"128-28-28-3x3-128-28-28-32-1x1-1x1-1x1-0-NCHW-BF16-F","input":{},
+           "network_config":"128x28x28x3x3x128x28x28x32xNCHWxBF16x1x1x1x1x1x1x1xF",
+           "miopen_perf_eval_result":[{"solver_name":"ConvHipImplicitGemmV4R1Fwd",
+             "algorithm":"miopenConvolutionFwdAlgoImplicitGEMM","evaluated":true,
+             "reason":"Success","params":"16,64,8,2,2,2,4,4,4,4,8,2,16,1,4,64",
+             "time":1.862347960472107,"workspace":0,"layout":"NCHW","data_type":5,"direction":0,
+             "bias":0}]}])",
+      Step::kPerfEval, {"ConvHipImplicitGemmV4R1Fwd"});
+  ASSERT_TRUE(searched.ok()) << searched.error().message();
+  ASSERT_EQ(searched->outcomes.size(), 1U);
+  EXPECT_TRUE(searched->outcomes[0].succeeded()) << searched->outcomes[0].failure;
+  EXPECT_EQ(searched->outcomes[0].time_ms, 1.862347960472107);
+  EXPECT_EQ(searched->outcomes[0].params, "16,64,8,2,2,2,4,4,4,4,8,2,16,1,4,64");
+  EXPECT_EQ(searched->find_key, "128-28-28-3x3-128-28-28-32-1x1-1x1-1x1-0-NCHW-BF16-F");
+
+  const auto timed = ParseResponse(
+      R"([{"process_env":[]},{"miopen_find_eval_result":[
+          {"algorithm":"miopenConvolutionBwdDataAlgoDirect","evaluated":true,
+           "params":"32,1,16,2,1,1,2,4,4,1","reason":"Success","solver_name":"ConvAsm1x1UV2",
+           "time":2.8596839904785156,"tunable":true,"workspace":0}]}])",
+      Step::kFindEval, {"ConvAsm1x1UV2"});
+  ASSERT_TRUE(timed.ok()) << timed.error().message();
+  ASSERT_EQ(timed->outcomes.size(), 1U);
+  EXPECT_TRUE(timed->outcomes[0].succeeded()) << timed->outcomes[0].failure;
+  EXPECT_TRUE(timed->outcomes[0].is_tunable);
+  EXPECT_EQ(timed->outcomes[0].time_ms, 2.8596839904785156);
+
+  const auto applicable = ParseResponse(
+      R"([{"process_env":[]},{"applicable_solvers":["ConvAsm1x1U","ConvAsm1x1UV2"],
+          "arch":"gfx908","config_tuna_id":125733,"direction":2,"input":{}}])",
+      Step::kApplicability);
+  ASSERT_TRUE(applicable.ok());
+  EXPECT_THAT(applicable->applicable, ElementsAre("ConvAsm1x1U", "ConvAsm1x1UV2"));
+}
+
 TEST(FinResponse, WhatIsNoAnswerToTheQuestionIsDataLoss) {
   const std::string whole = ResponseOf(Json::array({EvaluatedJson("A")}));
   const Json twice = Json::array({EvaluatedJson("A"), EvaluatedJson("A")});
