@@ -12,6 +12,7 @@
 
 #include "attune/base/base64.h"
 #include "attune/base/text.h"
+#include "attune/base/told_time.h"
 
 namespace attune::fin {
 namespace {
@@ -20,10 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSuccess = "Success";
 constexpr size_t kHashDigits = 32;
-// Of one run of a kernel: a nanosecond, and as long as fin itself may run. What is outside of that
-// was not measured.
-constexpr double kLeastTimeMs = 1e-6;
-constexpr double kMostTimeMs = 7 * 24 * 3600 * 1e3;
+constexpr double kNsPerMs = 1e6;
 
 Status NoAnswer(std::string_view what) {
   return DataLoss(fmt::format("What fin wrote is no answer: {}.", what));
@@ -101,8 +99,7 @@ std::string TakeTime(const Json& json, Outcome& outcome) {
   const auto time = json.find("time");
   const bool is_number = time != json.end() && time->is_number();
   outcome.time_ms = is_number ? time->get<double>() : 0;
-  // Also what is not a number.
-  if (!(outcome.time_ms >= kLeastTimeMs && outcome.time_ms <= kMostTimeMs)) {
+  if (!CanBeMeasured(outcome.time_ms * kNsPerMs)) {
     return fmt::format("It says that it was evaluated, and its time is {}.",
                        time == json.end() ? "missing" : Excerpt(time->dump()));
   }

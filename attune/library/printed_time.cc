@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "attune/base/text.h"
+#include "attune/base/told_time.h"
 
 namespace attune {
 namespace {
@@ -58,9 +58,9 @@ Result<LibraryTime> TimeOf(const PrintedFormat& format, const Pairs& pairs) {
   const std::string_view told = pairs.at(format.time);
   double time = 0;
   if (ReadNumber(told, time)) result.time_ns = time * format.unit_ns;
-  if (!std::isfinite(result.time_ns) || result.time_ns <= 0) {
+  if (!CanBeMeasured(result.time_ns)) {
     return InvalidArgument(
-        fmt::format("{} is '{}', which is no positive number, so nothing was "
+        fmt::format("{} is '{}', which is no time that can be measured, so nothing was "
                     "measured",
                     format.time, Excerpt(told)));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -11,10 +10,12 @@
 #include <fmt/format.h>
 
 #include "attune/base/text.h"
+#include "attune/base/told_time.h"
 
 namespace attune {
 namespace {
 
+constexpr double kNsPerMs = 1e6;
 constexpr std::string_view kOp = "OP:";
 constexpr std::string_view kTime = "TIME:";
 constexpr std::string_view kWorkspace = "WS:";
@@ -39,8 +40,8 @@ class OpList {
  public:
   Status AddTime(std::string name, std::string_view text, int line) {
     const auto time = NumberIn<double>(text);
-    if (!time.has_value() || !std::isfinite(*time) || *time <= 0) {
-      return WrongValue(line, "TIME", text, "a positive number of milliseconds");
+    if (!time.has_value() || !CanBeMeasured(*time * kNsPerMs)) {
+      return WrongValue(line, "TIME", text, "a number of milliseconds that can be measured");
     }
     const auto [place, is_new] = places_.try_emplace(name, ops_.size());
     if (is_new) {

@@ -48,7 +48,7 @@ TEST(ProfilerOutput, WithoutSuchALineThereIsNone) {
 
 TEST(ProfilerOutput, WhatIsNoTimeIsNamedWithItsLine) {
   EXPECT_THAT(MessageOf("x\nOP:a,TIME:0,WS:0"), HasSubstr("Line 2: TIME is '0'"));
-  for (const char* time : {"-1", "nan", "inf", "1e999", "", "0x1", "1 2"}) {
+  for (const char* time : {"-1", "nan", "inf", "1e999", "1e308", "1e-308", "", "0x1", "1 2"}) {
     EXPECT_THAT(MessageOf(std::string("TIME:") + time), HasSubstr("Line 1: TIME")) << time;
   }
 }
