@@ -26,8 +26,8 @@ ProfilerOutcome DoneOutcome(const Json& result);
 class ResultJournal {
  public:
   // Opens the file, made if there is none. A last line that a process was killed over is cut off.
-  // kInvalidArgument for a device or a pipe; kFailedPrecondition while another process has it; kDataLoss names the line (from 1) that is
-  // none of a journal, or of another version.
+  // kInvalidArgument for a device or a pipe; kFailedPrecondition while another process has it;
+  // kDataLoss names the line (from 1) that is none of a journal, or of another version.
   static Result<std::unique_ptr<ResultJournal>> Open(const std::filesystem::path& path);
 
   // The result of `command` that was kept before, if it was done: each serves one command of the
