@@ -40,6 +40,9 @@ struct EngineTexts {
   std::string lock_counter;
   // Drops the index {0} of the table {1}, if it is there.
   std::string drop_index = "DROP INDEX IF EXISTS {0}";
+  // Behind the name of a table: its rows are looked for by the index {}, however many that may be.
+  // Empty for a database that does so anyway.
+  std::string use_index = "";
   // Gives "1" once nobody else migrates this database; asked inside of a write transaction.
   std::string lock_schema;
   // After the statements of a migration, where these end the transaction that they stand in.

@@ -115,7 +115,7 @@ Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns) {
 Result<std::vector<JobRow>> ReadLeased(Connection& connection, const std::string& where,
                                        std::span<const Cell> keys) {
   std::vector<JobRow> leased;
-  ATTUNE_RETURN_IF_ERROR(ReadJobs(connection, where, keys, [&](JobRow row) {
+  ATTUNE_RETURN_IF_ERROR(ReadJobsByTurn(connection, where, keys, [&](JobRow row) {
     leased.push_back(std::move(row));
     return Status::Ok();
   }));

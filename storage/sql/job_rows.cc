@@ -95,6 +95,14 @@ Result<JobRow> Parse(std::span<const Cell> cells) {
   return row;
 }
 
+Status ReadSelected(Connection& connection, const Selection& selection,
+                    const std::function<Status(JobRow)>& visit) {
+  return ReadRows(connection, selection, [&](std::span<const Cell> cells) -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(JobRow row, Parse(cells));
+    return visit(std::move(row));
+  });
+}
+
 }  // namespace
 
 Result<bool> InsertJob(WriteTransaction& transaction, JobRow& row) {
@@ -127,11 +135,13 @@ Status UpdateJobs(WriteTransaction& transaction, std::span<const JobRow> rows) {
 
 Status ReadJobs(Connection& connection, std::string_view where, std::span<const Cell> parameters,
                 const std::function<Status(JobRow)>& visit) {
-  return ReadRows(connection, {JobTable(), where, parameters},
-                  [&](std::span<const Cell> cells) -> Status {
-                    ATTUNE_ASSIGN_OR_RETURN(JobRow row, Parse(cells));
-                    return visit(std::move(row));
-                  });
+  return ReadSelected(connection, {JobTable(), where, parameters}, visit);
+}
+
+Status ReadJobsByTurn(Connection& connection, std::string_view where,
+                      std::span<const Cell> parameters,
+                      const std::function<Status(JobRow)>& visit) {
+  return ReadSelected(connection, {JobTable(), where, parameters, true, "job_by_turn"}, visit);
 }
 
 Status ReadJobsOf(const Session& session, Connection& connection,

@@ -46,8 +46,13 @@ Status ReadRows(Connection& connection, const Selection& selection,
   const Table& table = selection.table;
   const size_t column_count =
       selection.with_samples ? table.columns.size() : table.checksum_column + 1;
-  const std::string sql = fmt::format("SELECT {} FROM {} WHERE {}", ColumnList(table, column_count),
-                                      table.name, selection.where);
+  const std::string& use_index = connection.engine().texts().use_index;
+  const std::string index = selection.index.empty() || use_index.empty()
+                                ? ""
+                                : fmt::format(fmt::runtime(use_index), selection.index);
+  const std::string sql =
+      fmt::format("SELECT {} FROM {}{} WHERE {}", ColumnList(table, column_count), table.name,
+                  index, selection.where);
   ATTUNE_ASSIGN_OR_RETURN(
       Statement * statement,
       connection.Prepare(sql, {TypesOf(selection.parameters), TypesOf(table, column_count)}));

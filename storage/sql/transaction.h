@@ -23,6 +23,7 @@ struct Selection {
   std::string_view where;  // "set_id = :p0 ORDER BY id"
   std::span<const Cell> parameters;
   bool with_samples = true;  // Whether columns behind the checksum are read, if the table has any.
+  std::string_view index = {};  // EngineTexts::use_index; empty: what the database thinks best.
 };
 
 // Checks each row and calls `visit` for it. `visit` must not read the same selection.

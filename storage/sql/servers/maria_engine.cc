@@ -51,6 +51,7 @@ EngineTexts MakeTexts(const ServerLogin& login) {
                       "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"};
   texts.lock_counter = " FOR UPDATE";
   texts.drop_index = "DROP INDEX IF EXISTS {0} ON {1}";
+  texts.use_index = " FORCE INDEX ({})";
   const std::string schema = LockName(login, "schema");
   texts.lock_schema = fmt::format("SELECT GET_LOCK('{}', {})", schema, SecondsOf(login));
   texts.unlock_schema = fmt::format("SELECT RELEASE_LOCK('{}')", schema);
