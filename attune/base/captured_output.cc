@@ -43,9 +43,12 @@ Result<std::string> ContentOf(const UniqueFd& file) {
 Result<std::string> CaptureOutput(const std::function<Status()>& work) {
   const UniqueFd caught(::memfd_create("attune-printed", MFD_CLOEXEC));
   const UniqueFd before(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  // What threads write at the same time would lie over each other: memory files do not lock their
+  // position.
+  const bool appends = caught.valid() && ::fcntl(caught.get(), F_SETFL, O_APPEND) == 0;
   // What was written before goes to where it was meant to.
   (void)std::fflush(stdout);
-  if (!caught.valid() || !before.valid() || ::dup2(caught.get(), STDOUT_FILENO) < 0) {
+  if (!appends || !before.valid() || ::dup2(caught.get(), STDOUT_FILENO) < 0) {
     return CannotCapture();
   }
   const Status worked = work();

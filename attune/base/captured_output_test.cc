@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +35,23 @@ TEST(CaptureOutputTest, CatchesWhatIsWrittenMeanwhileAndNothingElse) {
   ASSERT_TRUE(outer.ok()) << outer.error().message();
   EXPECT_EQ(outer_inner, "streamed direct buffered");
   EXPECT_EQ(*outer, "before after");
+}
+
+TEST(CaptureOutputTest, WhatThreadsWriteAtTheSameTimeIsAllThere) {
+  constexpr int kWrites = 5000;
+  const auto write_many = [](char letter) {
+    for (int i = 0; i < kWrites; ++i) WriteDirectly(std::string(20, letter));
+  };
+
+  const auto all = CaptureOutput([&] {
+    std::thread other(write_many, 'b');
+    write_many('a');
+    other.join();
+    return Status::Ok();
+  });
+
+  EXPECT_EQ(std::count(all->begin(), all->end(), 'a'), 20 * kWrites);
+  EXPECT_EQ(std::count(all->begin(), all->end(), 'b'), 20 * kWrites);
 }
 
 TEST(CaptureOutputTest, TheErrorOfTheWorkIsKeptAndTheOutputLeadsBack) {
