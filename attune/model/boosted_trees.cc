@@ -148,7 +148,10 @@ void BoostedTrees::AddShallowTrees() {
   constexpr size_t kLeaves = ShallowTrees::kLeaves;
   const auto fits = [](const Tree& tree) { return tree.depth <= ShallowTrees::kDepth; };
   const auto is_small = [](const Tree& tree) { return tree.small_leaves > 0; };
-  if (!std::ranges::all_of(trees_, fits) || std::ranges::all_of(trees_, is_small)) return;
+  if (columns_ > ShallowTrees::kMostColumns || !std::ranges::all_of(trees_, fits) ||
+      std::ranges::all_of(trees_, is_small)) {
+    return;
+  }
   for (const Tree& tree : trees_) {
     ShallowTrees::Tree shallow;
     std::array<uint32_t, 2 * kLeaves> places = {};  // In nodes_, of each node there.
@@ -156,7 +159,8 @@ void BoostedTrees::AddShallowTrees() {
     for (size_t i = 1; i < kLeaves; ++i) {
       const Node& node = nodes_[places[i]];
       const bool is_leaf = node.left == places[i];
-      shallow.splits[i] = {node.threshold, node.column};
+      shallow.thresholds[i] = node.threshold;
+      shallow.columns[i] = static_cast<uint8_t>(node.column);
       places[2 * i] = node.left;
       places[2 * i + 1] = is_leaf ? node.left : node.left + 1;
     }
@@ -194,11 +198,10 @@ double BoostedTrees::PredictRow(std::span<const float> row) const {
 void BoostedTrees::Predict(const TreeTable& table, std::span<double> values) const {
   assert(values.size() == table.rows() && table.columns == columns_);
   std::fill(values.begin(), values.end(), base_);
-  if (!shallow_.empty()) return shallow_.AddSums(table.values, columns_, values);
   Block block(columns_);
   for (size_t first = 0; first < values.size(); first += kLanes) {
     const size_t count = std::min(kLanes, values.size() - first);
-    if (count < kLeastRowsSideBySide) {
+    if (!shallow_.empty() || count < kLeastRowsSideBySide) {
       for (size_t i = first; i < values.size(); ++i) values[i] = PredictRow(table.row(i));
       break;
     }

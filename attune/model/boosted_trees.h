@@ -53,7 +53,7 @@ class BoostedTrees {
                             const BoostingSettings& settings);
 
   // One value for each row. Where there are enough of them, rows are computed several side by side,
-  // else trees are.
+  // else trees are, as shallow ones always.
   void Predict(const TreeTable& table, std::span<double> values) const;
   // Of one row.
   double PredictRow(std::span<const float> row) const;

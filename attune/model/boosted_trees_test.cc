@@ -129,6 +129,27 @@ TEST(BoostedTrees, TreesOfAnySizeSayWhatTheWayToALeafSays) {
   }
 }
 
+TEST(BoostedTrees, ColumnsThatOneByteCannotNameAreComputed) {
+  constexpr size_t kColumns = 300;
+  const Problem2D two = MakeProblem(700, 6);
+  TreeTable table(kColumns);  // Of which the last two are those.
+  table.values.resize(two.targets.size() * kColumns);
+  for (size_t i = 0; i < two.targets.size(); ++i) {
+    std::ranges::copy(two.table.row(i), &table.values[(i + 1) * kColumns - 2]);
+  }
+  BoostingSettings settings;
+  settings.leaves = 64;
+  settings.max_depth = 6;
+  const BoostedTrees model = BoostedTrees::Train(table, two.targets, settings);
+  std::string text;
+  model.AppendText(text);
+
+  std::vector<double> values(table.rows());
+  model.Predict(table, values);
+
+  EXPECT_EQ(values, WalkThroughAll(text, table));
+}
+
 TEST(BoostedTrees, NoLeafIsDeeperThanWasAskedFor) {
   const Problem2D learnt = MakeProblem(700, 6);
   BoostingSettings settings;

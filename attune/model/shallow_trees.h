@@ -1,8 +1,8 @@
 // Sums of trees of many leaves and little depth, computed quickly.
 //
 // A way down such a tree is a chain of loads and comparisons that wait for each other, and to take
-// several side by side is what makes it cheap: of rows, where many are asked about, else of trees.
-// Both add the trees in their order, so that every bit is the same.
+// those of several trees side by side is what makes it cheap. Values are added in the order of the
+// trees, so that every bit is the same.
 #pragma once
 
 #include <array>
@@ -17,17 +17,21 @@ class ShallowTrees {
  public:
   static constexpr int kDepth = 6;
   static constexpr size_t kLeaves = size_t{1} << kDepth;
+  static constexpr size_t kMostColumns = 256;
+  // Trees side by side. A number of trees that is no multiple of it takes as long as the next one.
+  static constexpr size_t kLanes = 12;
 
   // Every leaf is kDepth steps below the root, so that nobody needs places of children: the root is
   // node 1, and the children of node i are nodes 2 i and 2 i + 1, of which node kLeaves + j is leaf
   // j. A row goes to the second one where its value in the column is above the threshold. Of a
   // tree with a leaf higher up the nodes below that are such that rows go to the first.
-  struct Tree {
-    struct Split {
-      float threshold = 0;
-      uint32_t column = 0;
-    };
-    std::array<Split, kLeaves> splits;
+  //
+  // Not an array of nodes: of two thousand trees each byte counts, as they have to come out of a
+  // cache of 2 MB, and columns alone are one line of it.
+  static constexpr size_t kLineBytes = 64;
+  struct alignas(kLineBytes) Tree {
+    std::array<float, kLeaves> thresholds = {};
+    std::array<uint8_t, kLeaves> columns = {};
     std::array<float, kLeaves> leaves = {};
   };
 
@@ -36,8 +40,6 @@ class ShallowTrees {
 
   // Of all trees, for one row.
   double SumOf(std::span<const float> row) const;
-  // Adds that of each row of `table`, whose rows are of `columns` values, to the row's value.
-  void AddSums(std::span<const float> table, size_t columns, std::span<double> values) const;
 
  private:
   size_t count_ = 0;
