@@ -16,31 +16,31 @@ constexpr size_t kMostAlgorithms = 1 << 20;
 const double kMostOverBest = std::log(4.5);
 constexpr double kLargestLog = 50;
 // An algorithm with so many samples has kTrees trees; with fewer or more, by the square root.
-constexpr double kUsualSamples = 12000;
-constexpr int kTrees = 60;
-constexpr int kLeastTrees = 8;
-constexpr int kMostTimes = 3;
+constexpr size_t kUsualSamples = 12000;
+constexpr double kTrees = 84;
+constexpr double kMostTimes = 3;
+// What is common chooses nothing, so that it has fewer trees than its many samples would make.
+constexpr size_t kMostSamplesOfBest = 2 * kUsualSamples;
 
-// The logarithm of a time from both ways to it.
-double Together(double own, double best, double over_best) {
-  return (own + best + std::max(0.0, over_best)) / 2;
-}
-
-BoostingSettings SettingsFor(size_t samples, double huber_share, uint64_t seed) {
+BoostingSettings SettingsFor(size_t samples) {
   const double share = std::sqrt(static_cast<double>(samples) / kUsualSamples);
+  constexpr int kLanes = static_cast<int>(ShallowTrees::kLanes);
   BoostingSettings settings;
+  // As many as take the time of the last one's lanes.
   settings.trees =
-      std::max(kLeastTrees, static_cast<int>(kTrees * std::min<double>(kMostTimes, share)));
+      kLanes * static_cast<int>(std::ceil(kTrees * std::min(kMostTimes, share) / kLanes));
   settings.leaves = static_cast<int>(ShallowTrees::kLeaves);
   settings.max_depth = ShallowTrees::kDepth;
   settings.least_in_leaf = 3;
   settings.shrinkage = 0.2;
   settings.row_share = 0.8;
   settings.column_share = 0.85;
-  settings.huber_share = huber_share;
   settings.leaf_step = 0.001;
-  settings.seed = seed;
   return settings;
+}
+
+std::vector<float> ColumnsOf(const FeatureRow& row) {
+  return {row.values.begin(), row.values.end()};
 }
 
 void AppendColumns(const FeatureRow& row, TreeTable& table) {
@@ -76,7 +76,8 @@ Status ChoiceRegressor::Fit(std::span<const Sample> samples) {
     AppendColumns(samples[one.sample].row, of_best);
     best_logs.push_back(std::log(one.time_ms));
   }
-  best_ = BoostedTrees::Train(of_best, best_logs, SettingsFor(4 * best.size(), 0.9, 1));
+  best_ = BoostedTrees::Train(of_best, best_logs,
+                              SettingsFor(std::min(4 * best.size(), kMostSamplesOfBest)));
   std::map<std::string_view, std::vector<size_t>> of_algorithm;
   std::vector<double> over_best(samples.size());
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -91,70 +92,46 @@ Status ChoiceRegressor::Fit(std::span<const Sample> samples) {
   for (const auto& [name, positions] : of_algorithm) {
     if (positions.size() < kLeastOfAlgorithm) continue;
     TreeTable table(features_.operation.size());
-    std::vector<double> times, ratios;
+    std::vector<double> sums;
     for (const size_t i : positions) {
       AppendColumns(samples[i].row, table);
-      times.push_back(std::log(samples[i].time_ms));
-      ratios.push_back(over_best[i]);
+      sums.push_back(std::log(samples[i].time_ms) + over_best[i]);
     }
-    algorithms_[std::string(name)] = {
-        BoostedTrees::Train(table, times, SettingsFor(positions.size(), 0.9, 1)),
-        BoostedTrees::Train(table, ratios, SettingsFor(positions.size(), 0.98, 2))};
+    algorithms_[std::string(name)] =
+        BoostedTrees::Train(table, sums, SettingsFor(positions.size()));
   }
   return Status::Ok();
 }
 
+double ChoiceRegressor::MedianMs(std::span<const float> problem, double best_log,
+                                 std::string_view algorithm) const {
+  const auto found = algorithms_.find(algorithm);
+  const double log = found == algorithms_.end()
+                         ? best_log + usual_over_best_
+                         : (best_log + found->second.PredictRow(problem)) / 2;
+  return std::exp(std::clamp(log, -kLargestLog, kLargestLog));
+}
+
 void ChoiceRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
-  // Candidates of one problem, whose values are the same, follow each other: they are one problem.
-  TreeTable problems(features_.operation.size());
-  std::vector<size_t> problem_of;
-  std::map<std::string_view, std::vector<size_t>> of_algorithm;
+  std::vector<float> problem;
+  double best_log = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const bool is_new = i == 0 || rows[i].values != rows[i - 1].values;
-    if (is_new) AppendColumns(rows[i], problems);
-    problem_of.push_back(i == 0 ? 0 : problem_of.back() + (is_new ? 1 : 0));
-    of_algorithm[rows[i].algorithm].push_back(i);
-  }
-  std::vector<double> best(problems.rows());
-  best_.Predict(problems, best);
-  std::vector<double> logs;
-  for (const size_t problem : problem_of) logs.push_back(best[problem]);
-  for (const auto& [name, positions] : of_algorithm) {
-    const auto found = algorithms_.find(name);
-    if (found == algorithms_.end()) {
-      for (const size_t i : positions) logs[i] += usual_over_best_;
-      continue;
+    // Candidates of one problem, whose values are the same, follow each other.
+    if (i == 0 || rows[i].values != rows[i - 1].values) {
+      problem = ColumnsOf(rows[i]);
+      best_log = best_.PredictRow(problem);
     }
-    TreeTable table(problems.columns);
-    for (const size_t i : positions) {
-      const auto row = problems.row(problem_of[i]);
-      table.values.insert(table.values.end(), row.begin(), row.end());
-    }
-    std::vector<double> times(positions.size()), ratios(positions.size());
-    found->second.time.Predict(table, times);
-    found->second.over_best.Predict(table, ratios);
-    for (size_t j = 0; j < positions.size(); ++j) {
-      logs[positions[j]] = Together(times[j], logs[positions[j]], ratios[j]);
-    }
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    median_ms[i] = std::exp(std::clamp(logs[i], -kLargestLog, kLargestLog));
+    median_ms[i] = MedianMs(problem, best_log, rows[i].algorithm);
   }
 }
 
 void ChoiceRegressor::PredictEach(const FeatureRow& row,
                                   std::span<const std::string_view> algorithms,
                                   std::span<double> median_ms) const {
-  TreeTable table(features_.operation.size());
-  AppendColumns(row, table);
-  const double best = best_.PredictRow(table.row(0));
+  const std::vector<float> problem = ColumnsOf(row);
+  const double best_log = best_.PredictRow(problem);
   for (size_t i = 0; i < algorithms.size(); ++i) {
-    double log = best + usual_over_best_;
-    if (const auto found = algorithms_.find(algorithms[i]); found != algorithms_.end()) {
-      log = Together(found->second.time.PredictRow(table.row(0)), best,
-                     found->second.over_best.PredictRow(table.row(0)));
-    }
-    median_ms[i] = std::exp(std::clamp(log, -kLargestLog, kLargestLog));
+    median_ms[i] = MedianMs(problem, best_log, algorithms[i]);
   }
 }
 
@@ -164,8 +141,7 @@ void ChoiceRegressor::AppendText(std::string& text) const {
   AppendCount(text, "algorithms", algorithms_.size());
   for (const auto& [name, trees] : algorithms_) {
     AppendWord(text, "of", name);
-    trees.time.AppendText(text);
-    trees.over_best.AppendText(text);
+    trees.AppendText(text);
   }
 }
 
@@ -179,9 +155,7 @@ Result<std::unique_ptr<Regressor>> ChoiceRegressor::ReadFrom(ModelLines& lines,
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, lines.Count("algorithms", kMostAlgorithms));
   for (size_t i = 0; i < count; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
-    OfAlgorithm trees;
-    ATTUNE_ASSIGN_OR_RETURN(trees.time, BoostedTrees::ReadFrom(lines, columns));
-    ATTUNE_ASSIGN_OR_RETURN(trees.over_best, BoostedTrees::ReadFrom(lines, columns));
+    ATTUNE_ASSIGN_OR_RETURN(BoostedTrees trees, BoostedTrees::ReadFrom(lines, columns));
     if (!model->algorithms_.emplace(name, std::move(trees)).second) {
       return lines.Wrong(fmt::format("'{}' is there twice.", Excerpt(name)));
     }

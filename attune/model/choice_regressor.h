@@ -1,7 +1,7 @@
-// Boosted trees for choosing: for each algorithm trees on the logarithm of its time, and trees on
-// that of its time over the best one of the same problem, which need not know what all algorithms
-// of a problem have in common. What is common is one more model, of the best times. An answer is
-// the geometric mean of the two.
+// Boosted trees for choosing: for each algorithm trees on the sum of the logarithm of its time and
+// of that of its time over the best one of the same problem. A sum needs not be told apart again:
+// half of it and half of the best time, which is one more model, common to all algorithms of a
+// problem, are the time, unless that is so long that no choice asks how long.
 //
 // It takes features of the operation alone and hundreds of thousands of samples, and stays small:
 // an algorithm has more trees the more samples it has, and leaves are rounded.
@@ -17,7 +17,7 @@ namespace attune {
 
 class ChoiceRegressor final : public Regressor {
  public:
-  static constexpr std::string_view kName = "choice";
+  static constexpr std::string_view kName = "choice_2";  // "choice" had two sets for each.
   // An algorithm with fewer samples is predicted by those of all.
   static constexpr size_t kLeastOfAlgorithm = 30;
 
@@ -35,15 +35,14 @@ class ChoiceRegressor final : public Regressor {
   static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
 
  private:
-  struct OfAlgorithm {
-    BoostedTrees time;
-    BoostedTrees over_best;
-  };
+  // `best_log`: of the best time of the problem whose columns are `problem`.
+  double MedianMs(std::span<const float> problem, double best_log,
+                  std::string_view algorithm) const;
 
   FeatureSet features_;
   BoostedTrees best_;
   double usual_over_best_ = 0;  // The median logarithm, for algorithms with too few samples.
-  std::map<std::string, OfAlgorithm, std::less<>> algorithms_;
+  std::map<std::string, BoostedTrees, std::less<>> algorithms_;
 };
 
 }  // namespace attune

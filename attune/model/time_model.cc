@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/text.h"
 #include "attune/model/boosted_regressor.h"
 #include "attune/model/choice_regressor.h"
 #include "attune/model/folds.h"
@@ -46,7 +47,9 @@ Result<std::unique_ptr<Regressor>> ReadMember(ModelLines& lines, const FeatureSe
       return BoostedRegressor::ReadFrom(target, lines, features);
     }
   }
-  return lines.Wrong(fmt::format("no model is called '{}'.", name));
+  return FailedPrecondition(
+      fmt::format("The model has a member '{}', which this program does not know: fit it again.",
+                  Excerpt(name)));
 }
 
 }  // namespace

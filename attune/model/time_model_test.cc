@@ -5,6 +5,7 @@
 
 #include "attune/model/folds.h"
 #include "attune/model/model_file.h"
+#include "attune/model/model_text.h"
 #include "attune/model/sample_times.h"
 
 namespace attune {
@@ -130,6 +131,20 @@ TEST(ModelFile, AModelThatDoesNotFitIsRefusedWithAReason) {
   EXPECT_THAT(ReadModel("attune_model 3\n" + *text, kOrigin, SampleFeatures()).status().message(),
               HasSubstr("version 2"));
   EXPECT_FALSE(ModelText(Fitted(samples), {"two\nlines", ""}, {}).ok());
+}
+
+TEST(ModelFile, AMemberOfAnotherVersionIsRefusedWithAReason) {
+  const auto text = ModelText(Fitted(SampleTimes(30, 0.1, 5)), kOrigin, {});
+  ASSERT_TRUE(text.ok());
+  std::string other = text->substr(0, text->rfind("seal "));
+  const std::string_view member = "member nnls";
+  other.replace(other.find(member), member.size(), "member choice");
+  AppendSeal(other);
+
+  const Status status = ReadModel(other, kOrigin, SampleFeatures()).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("'choice', which this program does not know"));
 }
 
 TEST(ModelFile, NoCutAndNoChangedByteIsBelieved) {
