@@ -13,8 +13,8 @@ void OutageLog::Tell(Outage& outage, std::string_view why) {
 
 bool OutageLog::IsKnown(const Status& failure) const {
   return std::any_of(outages_.begin(), outages_.end(), [&](const auto& other) {
-    const std::string& why = other.second.why;
-    return !why.empty() && (failure.code() == StatusCode::kUnavailable || why == failure.message());
+    // Also where it is not told yet: who knows what is away tells it.
+    return failure.code() == StatusCode::kUnavailable || other.second.why == failure.message();
   });
 }
 

@@ -41,6 +41,17 @@ TEST_F(OutageLogTest, AConnectionThatIsMadeAgainAtOnceIsNoOutage) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
+TEST_F(OutageLogTest, WhoeverKnowsWhatIsAwayTellsItAndNotWhoeverFailsBefore) {
+  log_.Away("The database", "It is lost.", kSecondNs);
+  log_.Fails("The work", Unavailable("Nothing can be written."), kSecondNs);
+  log_.Away("The database", "It is lost.", 2 * kSecondNs);
+  log_.There("The database", 3 * kSecondNs);
+  log_.There("The work", 3 * kSecondNs);
+
+  EXPECT_THAT(said_, ElementsAre("It is lost. It is tried again for 600 s.",
+                                 "The database is there again, after 2.0 s."));
+}
+
 TEST_F(OutageLogTest, WhatFailsBecauseOfAnOutageThatIsKnownIsNotToldBesideIt) {
   log_.Away("The queue", "It is lost.", kSecondNs);
   log_.Away("The queue", "It is lost.", 2 * kSecondNs);

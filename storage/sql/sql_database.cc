@@ -158,8 +158,11 @@ Status SqlDatabase::Repeatedly(Purpose purpose, const std::function<Status(sql::
     sql::Fault fault = sql::Fault::kFinal;
     Status status = attempt(fault);
     if (status.ok()) NoteThere(purpose);
+    // Also where it cannot be tried again here, as a commit that may have been kept.
+    const bool is_away =
+        status.code() == StatusCode::kUnavailable && fault != sql::Fault::kConflict;
+    if (is_away) NoteAway(purpose, status);
     if (status.ok() || server_ == nullptr || fault == sql::Fault::kFinal) return status;
-    if (fault == sql::Fault::kLost) NoteAway(purpose, status);
     if (std::chrono::steady_clock::now() + pause > deadline) return status;
     if (fault == sql::Fault::kLost) DropIdle();
     std::this_thread::sleep_for(pause);

@@ -383,6 +383,8 @@ TEST_P(FleetFaultsTest, ADatabaseThatBecomesReadOnlyIsToldAndWaitedForAndNothing
   EXPECT_TRUE(was_told);
   EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
   EXPECT_EQ(CountOf(JobState::kDone), 12) << processes_.Log("w");
+  EXPECT_EQ(CountInLog("w", "It is tried again for"), 1) << processes_.Log("w");
+  EXPECT_EQ(CountInLog("w", "The database is there again, after"), 1) << processes_.Log("w");
 }
 
 TEST_P(FleetFaultsTest, ALoaderThatIsKilledHasLoadedAllOrNothing) {
