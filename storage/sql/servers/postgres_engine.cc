@@ -107,6 +107,7 @@ bool Has(std::string_view text, std::string_view part) {
 // those that pass by themselves, and "FATAL" for all others.
 Status NoConnection(const std::string& name, const std::string& said) {
   if (Has(said, "certificate")) return NotTrusted(name, "sslrootcert", said).status;
+  if (Has(said, "does not support SSL")) return NotTrusted(name, "sslmode", said).status;
   // libpq says so of options before it looks for a server, and a server never does.
   if (Has(said, "invalid") && !Has(said, "FATAL") && !Has(said, "response")) {
     return InvalidArgument(fmt::format(
