@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "attune/base/unix_time.h"
 #include "attune/fleet/channels.h"
 
@@ -53,14 +54,29 @@ Table WorkerTable(const std::vector<WorkerState>& workers, int64_t now_unix_ns) 
   return table;
 }
 
-int64_t CountRunning(const std::vector<WorkerState>& workers, int64_t now_unix_ns) {
-  return std::count_if(workers.begin(), workers.end(), [&](const WorkerState& worker) {
-    return LifeOf(worker, now_unix_ns) == "running";
-  });
+std::map<std::string, int64_t> RunningByTarget(const std::vector<WorkerState>& workers,
+                                               int64_t now_unix_ns) {
+  std::map<std::string, int64_t> running;
+  for (const WorkerState& worker : workers) {
+    if (LifeOf(worker, now_unix_ns) == "running") ++running[worker.target];
+  }
+  return running;
+}
+
+std::string RunningText(const std::map<std::string, int64_t>& running) {
+  int64_t all = 0;
+  std::string lines;
+  for (const auto& [target, count] : running) {
+    all += count;
+    lines += fmt::format("  {} on {}\n", count, Printable(target));
+  }
+  if (all == 0) return "";
+  return fmt::format("{} {}: 'attune workers' lists them.\n{}", Counted(all, "worker"),
+                     all == 1 ? "runs" : "run", lines);
 }
 
 Result<QueueTotals> QueueTotalsOf(JobQueue& queue, const Session& session,
-                                const std::vector<JobStep>& steps) {
+                                  const std::vector<JobStep>& steps) {
   QueueTotals state;
   for (const JobStep& step : steps) {
     const Channel channel = ChannelOf(session.terms, step);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,11 @@ std::string_view LifeOf(const WorkerState& worker, int64_t now_unix_ns);
 
 Json ToJson(const WorkerState& worker, int64_t now_unix_ns);
 Table WorkerTable(const std::vector<WorkerState>& workers, int64_t now_unix_ns);
-// Running ones.
-int64_t CountRunning(const std::vector<WorkerState>& workers, int64_t now_unix_ns);
+// How many run, by what they do (WorkerState::target).
+std::map<std::string, int64_t> RunningByTarget(const std::vector<WorkerState>& workers,
+                                               int64_t now_unix_ns);
+// "3 workers run: ..." with a line for each target; empty if none runs.
+std::string RunningText(const std::map<std::string, int64_t>& running);
 
 // What lies on the channels of one session.
 struct QueueTotals {
@@ -29,6 +33,6 @@ struct QueueTotals {
   int64_t dead = 0;
 };
 Result<QueueTotals> QueueTotalsOf(JobQueue& queue, const Session& session,
-                                const std::vector<JobStep>& steps);
+                                  const std::vector<JobStep>& steps);
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // attune status: how far a session is.
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -36,13 +37,18 @@ struct SessionState {
   JobCounts counts;
   int64_t stale = 0;
   int64_t sets = 0;
-  std::string closed;   // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
-  JobRate rate;         // Of the window.
-  int64_t eta_ns = 0;   // 0: nothing is left, nobody works, or nobody knows.
-  int64_t workers = 0;  // That run, for whatever session.
+  std::string closed;  // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
+  JobRate rate;        // Of the window.
+  int64_t eta_ns = 0;  // 0: nothing is left, nobody works, or nobody knows.
+  std::map<std::string, int64_t> running;  // Workers by their targets, for whatever session.
   std::optional<QueueTotals> queue;  // Nothing where there is no server of a queue, or it is away.
   std::string queue_trouble;         // Why nothing is known of it.
 
+  int64_t workers() const {
+    int64_t all = 0;
+    for (const auto& [target, count] : running) all += count;
+    return all;
+  }
   int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
   // Nobody works in a closed session, whatever is queued there.
   bool is_over() const { return open() == 0 || !closed.empty(); }
@@ -88,7 +94,7 @@ Result<SessionState> StateOf(Application& application, WatchedQueue& queue) {
   }
   if (application.fleet() != nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(const auto workers, application.fleet()->Workers());
-    state.workers = CountRunning(workers, now);
+    state.running = RunningByTarget(workers, now);
   }
   if (!IsQueueServer(queue.url)) return state;
   const auto totals = TotalsOf(application, session, state.counts, queue);
@@ -120,7 +126,8 @@ Json StateJson(const std::string& name, const SessionState& state) {
                {"worked_on", state.rate.is_worked_on},
                {"jobs_per_second", state.rate.per_second},
                {"eta_ns", state.eta_ns},
-               {"workers", state.workers}};
+               {"workers", state.workers()},
+               {"devices", state.running}};
   if (state.queue.has_value()) {
     json["queue"] = {{"waiting", state.queue->load.waiting},
                      {"taken", state.queue->load.taken},
@@ -132,11 +139,7 @@ Json StateJson(const std::string& name, const SessionState& state) {
 
 // Empty where there is no fleet.
 std::string FleetText(const SessionState& state) {
-  std::string text;
-  if (state.workers > 0) {
-    text += fmt::format("{} {}: 'attune workers' lists them.\n", Counted(state.workers, "worker"),
-                        state.workers == 1 ? "runs" : "run");
-  }
+  std::string text = RunningText(state.running);
   if (!state.queue_trouble.empty()) {
     text += fmt::format("Of the queue nothing is known: {}\n", Printable(state.queue_trouble));
   }
