@@ -2,13 +2,16 @@
 """The files of a deployment mean what they should, as far as the tools of this machine can tell, and
 no password is in any of them.
 
-  deploy_test.py DEPLOY_FOLDER
+  deploy_test.py DEPLOY_FOLDER BUILD_FOLDER
 
 A tool that is missing is named and leaves its check out; the rest is checked all the same.
 """
 
+import json
+import os
 import pathlib
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -65,6 +68,8 @@ def compose(deploy, yaml):
     for name in ("compile", "measure"):
         check_worker(services[name]["command"], name)
         check_settings(services[name]["environment"], name)
+        build = services[name]["build"]
+        check((deploy / build["context"] / build["dockerfile"]).samefile(deploy / "Dockerfile"), build)
         for secret in services[name]["secrets"]:
             check(document["secrets"][secret]["file"] == f"./secrets/{secret}", secret)
     for service in services.values():
@@ -77,7 +82,7 @@ def compose(deploy, yaml):
         print("without docker compose, which is not here")
         return
     said = run("docker", "compose", "-f", str(deploy / "compose.yaml"), "config", "-q",
-               env={"ATTUNE_IMAGE": "attune", "PATH": "/usr/local/bin:/usr/bin:/bin"})
+               env={"ATTUNE_USER": "1000:1000", "PATH": "/usr/local/bin:/usr/bin:/bin"})
     check(said.returncode == 0, said.stderr)
 
 
@@ -109,6 +114,8 @@ def systemd(deploy, work):
         check_worker([pathlib.Path(command[0]).name, *command[1:]], path.name)
         # Instances with users of their own would take their common folders away from each other.
         check("@" not in path.name or re.search(r"^User=\w+$", text, re.MULTILINE), path.name)
+        # A drain that gives jobs back is no failure.
+        check("\nSuccessExitStatus=3\n" in text, path.name)
         # There is no attune in /usr/bin of a machine that tests it.
         (work / path.name).write_text(text.replace("/usr/bin/attune", "/bin/true"))
     if not has("systemd-analyze"):
@@ -168,9 +175,85 @@ def secrets(deploy, work):
     check(said.returncode == 0, said.stderr)
 
 
+def stages_of(dockerfile):
+    """Of each stage its instructions, as (name, words)."""
+    lines = [line for line in dockerfile.read_text().splitlines() if not line.startswith("#")]
+    stages = []
+    for line in "\n".join(lines).replace("\\\n", " ").splitlines():
+        if not line.strip():
+            continue
+        name, words = line.split(maxsplit=1)
+        if name == "FROM":
+            stages.append([])
+        stages[-1].append((name, shlex.split(words)))
+    return stages
+
+
+def of(stage, wanted):
+    return [words for name, words in stage if name == wanted]
+
+
+def programs_that_install_puts(root):
+    """Where `cmake --install` puts programs, below the prefix."""
+    text = (root / "apps/attune/CMakeLists.txt").read_text()
+    found = re.findall(r"install\(TARGETS ([\w -]+) RUNTIME DESTINATION ([\w/]+)\)", text)
+    return {f"{folder}/{name}" for names, folder in found for name in names.split()}
+
+
+def libraries_are_in(packages, build):
+    """Each library that the program and its plug-ins are linked to is of one of them."""
+    made = [build / "bin/attune", *sorted((build / "lib/attune").glob("attune_*.so"))]
+    if "VERSION_ID=\"12\"" not in pathlib.Path("/etc/os-release").read_text() or not made[0].is_file():
+        print("without the libraries of a program, which is not here or not for Debian 12")
+        return
+    for path in made:
+        for library in re.findall(r"=> (/\S+)", run("ldd", str(path)).stdout):
+            name = pathlib.Path(library).name
+            if name not in run("readelf", "-d", str(path)).stdout:
+                continue  # Of another library, whose package brings it.
+            owner = run("dpkg", "-S", str(pathlib.Path(library).resolve())).stdout.split(":")[0]
+            # The program that a test has built may be instrumented.
+            check(owner in packages | {"libc6", ""} or re.match(r"lib([alt]san|ubsan)", owner),
+                  f"{path.name} needs {name} of {owner}, which the image lacks")
+
+
+def image(deploy, build):
+    root = deploy.parent
+    making, running = stages_of(deploy / "Dockerfile")
+    check(of(making, "FROM") == [["debian:12", "AS", "build"]], making)
+    check(of(running, "FROM") == [["debian:12"]], running)
+    for *sources, _ in of(making, "COPY"):
+        for source in sources:
+            check((root / source).exists(), f"there is no {source}")
+    # The packages are those of tools/packages.sh, which the script reads.
+    runs = of(making, "RUN")
+    check(runs[0] == ["./quickstart.sh", "--deps-only"], runs)
+    check(os.access(root / "quickstart.sh", os.X_OK), "quickstart.sh")
+    script = (root / "quickstart.sh").read_text()
+    check('--deps-only)\n    install_packages "${build_packages[@]}" "${tuned_libraries[@]}"\n' in script, script)
+    presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
+    check(runs[1][:3] == ["cmake", "--preset", "release"], runs)
+    check("release" in [preset["name"] for preset in presets], presets)
+    check(runs[2] == ["cmake", "--build", "--preset", "release"], runs)
+    check(runs[3][:6] == ["DESTDIR=/image", "cmake", "--install", "build/release", "--prefix", "/usr/local"], runs)
+    # What was installed is where programs are looked for, and the unit has it where a package would.
+    check(of(running, "COPY") == [["--from=build", "/image/usr/local", "/usr/local"]], running)
+    check("bin/attune" in programs_that_install_puts(root), "bin/attune")
+    check(of(running, "USER") == [["10001:10001"]] and of(running, "ENV") == [["HOME=/scratch"]], running)
+    last = of(running, "RUN")[-1]
+    check(last[:3] == ["!", "ldd", "/usr/local/bin/attune"] and last[-2:] == ["attune", "devices"], last)
+    installing = of(running, "RUN")[0]
+    begin = installing.index("--no-install-recommends") + 1
+    packages = set(installing[begin:installing.index("&&", begin)])
+    libraries_are_in(packages, build)
+    # Passwords are in no layer.
+    check("deploy/secrets" in (deploy / "Dockerfile.dockerignore").read_text().split(), "deploy/secrets")
+
+
 def main():
     deploy = pathlib.Path(sys.argv[1])
     no_password_is_anywhere(deploy)
+    image(deploy, pathlib.Path(sys.argv[2]))
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         secrets(deploy, work)
