@@ -9,7 +9,7 @@ import sqlite3
 import program
 
 DB = ("--db", "f.db")
-PER = ("--per-problem", "10s")
+PER = ("--per-problem", "60s")
 PROBLEM = "MIOpenDriver conv -n 16 -c 64 -H 28 -W 28 -k 64 -y 1 -x 1 -F 1"
 STAND_IN = pathlib.Path(__file__).parent.parent / "fin/stand_in_fin.py"
 
