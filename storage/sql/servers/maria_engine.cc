@@ -96,6 +96,20 @@ bool IsReadOnly(unsigned code, std::string_view said) {
       code, {ER_READ_ONLY_MODE, ER_OPEN_AS_READONLY, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION});
 }
 
+// Rows or tables are not what this program has made.
+bool IsDamage(unsigned code) {
+  const bool is_of_rows =
+      IsAmong(code, {ER_BAD_NULL_ERROR, ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME,
+                     ER_NO_REFERENCED_ROW_2, ER_ROW_IS_REFERENCED_2, ER_CONSTRAINT_FAILED});
+  const bool is_of_definitions =
+      IsAmong(code, {ER_BAD_FIELD_ERROR, ER_PARSE_ERROR, ER_NO_SUCH_TABLE,
+                     ER_NO_SUCH_TABLE_IN_ENGINE, ER_TABLESPACE_MISSING, ER_TABLESPACE_DISCARDED});
+  const bool is_of_files =
+      IsAmong(code, {ER_NOT_FORM_FILE, ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_CRASHED_ON_REPAIR,
+                     ER_INDEX_CORRUPT, ER_INNODB_INDEX_CORRUPT, ER_TABLE_CORRUPT, ER_FILE_CORRUPT});
+  return is_of_rows || is_of_definitions || is_of_files;
+}
+
 class MariaEngine final : public Engine {
  public:
   explicit MariaEngine(ServerLogin login)
@@ -253,8 +267,11 @@ class MariaEngine final : public Engine {
                        ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_OPTION_PREVENTS_STATEMENT})) {
       return NotGranted(name_, login_.url.user, said);
     }
-    return {DataLoss(
-        fmt::format("Database '{}' is damaged: {} (error {}, in: {}).", name_, said, code, sql))};
+    if (IsDamage(code)) {
+      return {DataLoss(
+          fmt::format("Database '{}' is damaged: {} (error {}, in: {}).", name_, said, code, sql))};
+    }
+    return {Internal(fmt::format("Database '{}': {} (error {}, in: {})", name_, said, code, sql))};
   }
 
   const ServerLogin login_;

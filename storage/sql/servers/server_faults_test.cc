@@ -164,6 +164,19 @@ TEST_P(ServerFaultsTest, AStatementThatTheServerEndsIsNoDamage) {
   EXPECT_THAT(ended.status().message(), HasSubstr("ended a statement"));
 }
 
+TEST_P(ServerFaultsTest, OnlyWhatIsOfTheTablesIsDamage) {
+  const bool is_postgres = GetParam() == DatabaseKind::kPostgres;
+  Open();
+
+  const Status unknown =
+      Connect()->Execute(is_postgres ? "SELECT 1 / 0" : "SIGNAL SQLSTATE '45000'");
+  const Status no_table = Connect()->Execute("SELECT id FROM never_made");
+
+  EXPECT_EQ(unknown.code(), StatusCode::kInternal) << unknown.message();
+  EXPECT_THAT(unknown.message(), HasSubstr(is_postgres ? "22012" : "error 1644"));
+  EXPECT_EQ(no_table.code(), StatusCode::kDataLoss) << no_table.message();
+}
+
 TEST_P(ServerFaultsTest, AUserWithTooManyConnectionsMayGetOneLater) {
   const bool is_postgres = GetParam() == DatabaseKind::kPostgres;
   const std::string database = url().substr(url().rfind('/') + 1);
