@@ -34,7 +34,11 @@ Status DatabaseQueue::Fill(const Channel& channel, int64_t most) {
     ATTUNE_ASSIGN_OR_RETURN(backlogs.emplace_back(),
                             fleet_.BacklogOf(session.id, channel.step, most));
   }
-  const Status status = given_.Publish(channel, ChooseFairly(backlogs, {}, most)).status();
+  const std::lock_guard lock(mutex_);
+  int64_t& last_session_id = last_session_ids_[channel];
+  const FairChoice choice = ChooseFairly(backlogs, {}, most, last_session_id);
+  const Status status = given_.Publish(channel, choice.jobs).status();
+  if (status.ok()) last_session_id = choice.last_session_id;
   // So many are in work that there is no room for more.
   return status.code() == StatusCode::kResourceExhausted ? Status::Ok() : status;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -57,6 +58,7 @@ class DatabaseQueue final : public JobQueue {
   std::mutex mutex_;  // Guards everything below.
   std::vector<Session> sessions_;
   int64_t read_ns_ = 0;
+  std::map<Channel, int64_t> last_session_ids_;  // FairChoice of what was given last.
 };
 
 }  // namespace attune

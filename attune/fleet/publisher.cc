@@ -81,6 +81,7 @@ Result<int64_t> Publisher::Refill(const ChannelSessions& channel) {
                             fleet_.BacklogOf(id, channel.channel.step, 2 * kPublishedWindow));
   }
   std::set<QueuedJob>& published = published_[channel.channel];
+  int64_t& last_session_id = last_session_ids_[channel.channel];
   // An empty channel has none of what was put there, whatever became of it.
   published = load == ChannelLoad() ? std::set<QueuedJob>() : StillThere(published, backlogs);
   int64_t room = std::min({kPublishedWindow - load.waiting, CountOf(backlogs) - load.waiting,
@@ -88,10 +89,11 @@ Result<int64_t> Publisher::Refill(const ChannelSessions& channel) {
   int64_t all_added = 0;
   // Again, if some were there already, which somebody else had put there.
   for (int times = 0; times < 2 && room > 0; ++times) {
-    const std::vector<QueuedJob> jobs = ChooseFairly(backlogs, published, room);
-    if (jobs.empty()) break;
-    ATTUNE_ASSIGN_OR_RETURN(const int64_t added, queue_.Publish(channel.channel, jobs));
-    published.insert(jobs.begin(), jobs.end());
+    const FairChoice choice = ChooseFairly(backlogs, published, room, last_session_id);
+    if (choice.jobs.empty()) break;
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t added, queue_.Publish(channel.channel, choice.jobs));
+    published.insert(choice.jobs.begin(), choice.jobs.end());
+    last_session_id = choice.last_session_id;
     all_added += added;
     room -= added;
   }

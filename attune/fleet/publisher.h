@@ -49,6 +49,7 @@ class Publisher {
   const std::string owner_;
   std::map<Channel, int64_t> held_until_unix_ns_;
   std::map<Channel, std::set<QueuedJob>> published_;  // And not seen to be leased.
+  std::map<Channel, int64_t> last_session_ids_;       // FairChoice of what was published last.
 };
 
 }  // namespace attune

@@ -15,6 +15,7 @@ namespace attune {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -72,6 +73,28 @@ TEST_F(DatabaseQueueTest, WhatIsLeasedIsNotThere) {
 
   now_ns_ += 2'000'000'000;
   EXPECT_THAT(Take(2), IsEmpty());
+}
+
+TEST_F(DatabaseQueueTest, WithOneWorkerAYoungerSessionDoesNotWaitForAnOlderOne) {
+  const int64_t older = database_.NewSession("older", 4);
+  const int64_t younger = database_.NewSession("younger", 2);
+  std::vector<int64_t> sessions;
+
+  for (int i = 0; i < 6; ++i) {
+    const std::vector<Delivery> taken = Take(1);
+    const auto found = database_.fleet().Find(Ids(taken)).value();
+    ASSERT_THAT(found, SizeIs(1));
+    sessions.push_back(found[0].session_id);
+    const LeaseTerms terms{{kMeasureStep}, "w", 1, int64_t{1} << 60, Ids(taken)};
+    const auto leased = database_.jobs().Lease(sessions.back(), terms).value();
+    ASSERT_THAT(leased, SizeIs(1));
+    const JobReport done{{leased[0].id, leased[0].attempts}, JobState::kDone, 0, "s", {}};
+    ASSERT_EQ(database_.jobs().Report(std::vector<JobReport>{done}, 2).value(),
+              std::vector<bool>{true});
+    ASSERT_EQ(queue_.AcknowledgeAll(taken), Status::Ok());
+  }
+
+  EXPECT_THAT(sessions, ElementsAre(older, younger, older, younger, older, older));
 }
 
 }  // namespace
