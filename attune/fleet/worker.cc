@@ -121,15 +121,16 @@ Result<Reconciled> Worker::ReconcileNow() {
 Status Worker::Begin() {
   for (;;) {
     const auto reconciled = ReconcileNow();
-    if (reconciled.ok()) {
+    const Status begun = reconciled.ok() ? parts_.fleet.PutWorker(state()) : reconciled.error();
+    if (begun.ok()) {
       NoteThere();
       terms_.say(fmt::format(
           "Reconciled {} open sessions: {} jobs given back, {} failed by dead "
           "letters, {} published.",
           reconciled->sessions, reconciled->given_back, reconciled->buried, reconciled->published));
-      return parts_.fleet.PutWorker(state());
+      return Status::Ok();
     }
-    if (!RestAfter(reconciled.error())) return reconciled.error();
+    if (!RestAfter(begun)) return begun;
   }
 }
 

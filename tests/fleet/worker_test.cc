@@ -1,6 +1,7 @@
 #include "attune/fleet/worker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -23,6 +24,49 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+
+// Of another store; at first it has no room for workers.
+class FullFleet final : public FleetStore {
+ public:
+  // Borrows `fleet`. So many times.
+  FullFleet(FleetStore& fleet, int times_full) : fleet_(fleet), times_full_(times_full) {}
+
+  Status PutWorker(const WorkerState& worker) override {
+    if (times_full_.fetch_sub(1) > 0) return ResourceExhausted("It has no space left.");
+    return fleet_.PutWorker(worker);
+  }
+  Result<std::vector<Session>> OpenSessions() override { return fleet_.OpenSessions(); }
+  Result<Backlog> BacklogOf(int64_t session_id, const JobStep& step, int64_t most) override {
+    return fleet_.BacklogOf(session_id, step, most);
+  }
+  Result<bool> HasOpenJobs(int64_t session_id, std::span<const JobStep> steps) override {
+    return fleet_.HasOpenJobs(session_id, steps);
+  }
+  Result<std::vector<FoundJob>> Find(std::span<const int64_t> ids) override {
+    return fleet_.Find(ids);
+  }
+  Result<std::vector<std::string>> LeaseOwners(int64_t session_id) override {
+    return fleet_.LeaseOwners(session_id);
+  }
+  Result<int64_t> GiveBackExpired(int64_t session_id, int64_t now_unix_ns) override {
+    return fleet_.GiveBackExpired(session_id, now_unix_ns);
+  }
+  Result<bool> Bury(const DeadLetter& letter, int64_t now_unix_ns) override {
+    return fleet_.Bury(letter, now_unix_ns);
+  }
+  Result<bool> HoldPublishing(std::string_view token, const std::string& owner, int64_t now_unix_ns,
+                              int64_t deadline_unix_ns) override {
+    return fleet_.HoldPublishing(token, owner, now_unix_ns, deadline_unix_ns);
+  }
+  Status LetGoOfPublishing(const std::string& owner) override {
+    return fleet_.LetGoOfPublishing(owner);
+  }
+  Result<std::vector<WorkerState>> Workers() override { return fleet_.Workers(); }
+
+ private:
+  FleetStore& fleet_;
+  std::atomic<int> times_full_;
+};
 
 // With a queue of its own, or with the database as the queue.
 class WorkerTest : public ::testing::TestWithParam<bool> {
@@ -202,6 +246,17 @@ TEST_P(WorkerTest, ADatabaseThatIsFullOrAwayIsWaitedForWithWhatWasDone) {
   EXPECT_THAT(doer_.done(), SizeIs(1));
   EXPECT_THAT(database_.JobsOf(session, JobState::kDone), SizeIs(1));
   EXPECT_THAT(said, Contains(HasSubstr("no space left. It is tried again")));
+}
+
+TEST_P(WorkerTest, ADatabaseThatIsFullWhenAWorkerBeginsIsWaitedFor) {
+  const int64_t session = database_.NewSession("may", 2);
+  FullFleet fleet(database_.fleet(), 2);
+  Worker worker({fleet, database_.jobs(), *queue_, GetParam()}, doer_, TermsOf("w"));
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(database_.JobsOf(session, JobState::kDone), SizeIs(2));
+  EXPECT_THAT(database_.fleet().Workers().value(), SizeIs(1));
 }
 
 TEST_P(WorkerTest, ADatabaseThatStaysAwayEndsTheWorkerAfterItsPatience) {
