@@ -13,12 +13,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kBeatSecondNs = 1'000'000'000;
 
 WorkerState WorkerOn(const std::string& target, int64_t beat_s) {
   WorkerState worker;
   worker.target = target;
-  worker.beat_unix_ns = beat_s * kSecondNs;
+  worker.beat_unix_ns = beat_s * kBeatSecondNs;
   return worker;
 }
 
@@ -28,7 +28,7 @@ TEST(FleetStateTest, WhoRunsIsCountedByWhatItDoes) {
                                       WorkerOn("host", 30)};
   workers[2].ended_unix_ns = 1;
 
-  const auto running = RunningByTarget(workers, 100 * kSecondNs);
+  const auto running = RunningByTarget(workers, 100 * kBeatSecondNs);
 
   EXPECT_THAT(running, ElementsAre(Pair("cuda H200", 2), Pair("host", 1)))
       << "Neither one that has ended, nor one that is silent.";
