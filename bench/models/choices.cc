@@ -14,7 +14,6 @@
 namespace attune::bench {
 namespace {
 
-constexpr uint64_t kFirstSeed = 1;
 // What a pick that is not supported costs in the mean of regrets.
 constexpr double kUnsupportedRegret = 10;
 constexpr size_t kFitSamples = 10000;
@@ -185,7 +184,7 @@ void AddErrors(const RecordedProblem& problem, const FittedModels& models, Score
 void AddShuffled(const Recording& recording, const ChoiceSettings& settings, const Split& split,
                  Scores& scores) {
   std::vector<Sample> samples = SamplesOf(recording, split.learnt);
-  ShuffleTimes(samples, kFirstSeed);
+  ShuffleTimes(samples, settings.seed);
   TimeModel model = MakeModel(recording, settings);
   Require(model.Fit(samples));
   for (const size_t i : split.held_out) {
@@ -225,7 +224,7 @@ Scores ScoreSplits(const Recording& recording, const ChoiceSettings& settings) {
   Scores scores;
   for (int i = 0; i < settings.splits; ++i) {
     Split split = SplitByConfiguration(recording, settings.held_out_share,
-                                       kFirstSeed + static_cast<uint64_t>(i));
+                                       settings.seed + static_cast<uint64_t>(i));
     if (split.learnt.size() > settings.most_learnt) split.learnt.resize(settings.most_learnt);
     const FittedModels models = FitAll(recording, settings, split.learnt);
     for (const size_t p : split.held_out) {
@@ -284,12 +283,12 @@ void AddErrorFigures(const Recording& recording, const ChoiceSettings& settings,
   Scores scores;
   for (int i = 0; i < settings.splits; ++i) {
     const Split split = SplitByConfiguration(recording, settings.held_out_share,
-                                             kFirstSeed + static_cast<uint64_t>(i));
+                                             settings.seed + static_cast<uint64_t>(i));
     const FittedModels models = FitAll(recording, settings, split.learnt);
     for (const size_t p : split.held_out) AddErrors(recording.problems[p], models, scores);
     if (i > 0) continue;
     std::vector<Sample> samples = SamplesOf(recording, split.learnt);
-    ShuffleTimes(samples, kFirstSeed);
+    ShuffleTimes(samples, settings.seed);
     TimeModel shuffled = MakeModel(recording, settings);
     Require(shuffled.Fit(samples));
     for (const size_t p : split.held_out) {

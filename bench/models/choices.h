@@ -17,6 +17,7 @@ struct ChoiceSettings {
   DevicePeaks peaks;
   double held_out_share = 0.3;
   int splits = 5;
+  uint64_t seed = 1;              // Of the first split; the others count on.
   size_t most_learnt = SIZE_MAX;  // Problems to learn from.
   // Errors and picks that others, or an older fit, reached, and what is required: shown beside
   // ours.

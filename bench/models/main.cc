@@ -1,17 +1,19 @@
 // Models of time on recorded data: errors and choices on configurations that were held out, beside
 // the figures that others reached, simple baselines, and models of shuffled times.
 //
-//   models [--data DIR] [--only NAME] [--splits N] [--collected FILE] [--json]
+//   models [--data DIR] [--only NAME] [--splits N] [--seed N] [--collected FILE] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
 // neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (whose models learn at a row's place
 // in its recording, and are asked without), neusight_placed_p4 and so on (which are told it, too),
 // sgemm, fresh_sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
-// ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
-// fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
+// ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed: 1 on unless --seed names the
+// first one, so that what was chosen on some splits can be seen on others. Nothing is measured but
+// what fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
 // machine, for half a minute. FILE is what `cuda_conv_times` wrote, and a part of its own,
 // "collected". docs/models.md has the tables.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -33,6 +35,7 @@ struct Options {
   std::string data;
   std::string only;
   int splits = 5;
+  uint64_t seed = 1;
   std::string collected;
   bool json = false;
 };
@@ -60,7 +63,7 @@ void AddH200Fp32(const Options& options, std::vector<Figure>& figures) {
   if (!is_wanted) return;
   const auto fp32 = ReadH200(options.data, "fma2");
   Require(fp32.status());
-  ChoiceSettings settings{"h200_fp32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  ChoiceSettings settings{"h200_fp32_", kH200, 0.3, options.splits, options.seed, SIZE_MAX, {}};
   settings.beside = {{"mape_algo0", "<= 6 (reference 8.9)"},
                      {"mape_algo1", "<= 6 (reference 7.7)"},
                      {"mape_algo2", "<= 8 (reference 10.6)"},
@@ -89,7 +92,7 @@ void AddH200Tf32(const Options& options, std::vector<Figure>& figures) {
   if (!IsWanted(options, "h200_tf32")) return;
   const auto tf32 = ReadH200(options.data, "tf32b");
   Require(tf32.status());
-  ChoiceSettings settings{"h200_tf32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  ChoiceSettings settings{"h200_tf32_", kH200, 0.3, options.splits, options.seed, SIZE_MAX, {}};
   settings.beside = {{"wrong_pick_pct", "<= 5 (reference 8.9)"},
                      {"top2_wrong_pick_pct", "<= 0.5 (reference 0.0)"},
                      {"vendor_wrong_pick_pct", "(reference 8.1)"}};
@@ -123,7 +126,7 @@ void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
       if (!IsWanted(options, part)) continue;
       const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors, place);
       Require(recording.status());
-      ChoiceSettings settings{part + "_", gpu.peaks, 0.3, 1, SIZE_MAX, {}};
+      ChoiceSettings settings{part + "_", gpu.peaks, 0.3, 1, options.seed, SIZE_MAX, {}};
       // Nobody who asks about a layer can tell a place.
       if (place != KnownPlace::kTold) settings.beside = {{"mape_all", gpu.beside}};
       AddErrorFigures(*recording, settings, figures);
@@ -134,7 +137,7 @@ void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
 void AddSgemm(const Options& options, std::vector<Figure>& figures) {
   auto recording = ReadCpuSgemm(options.data);
   Require(recording.status());
-  ChoiceSettings settings{"cpu_sgemm_", {}, 0.3, options.splits, SIZE_MAX, {}};
+  ChoiceSettings settings{"cpu_sgemm_", {}, 0.3, options.splits, options.seed, SIZE_MAX, {}};
   settings.beside = {{"mape_all", "<= 10 (reference 12.1)"},
                      {"mape_nnls", "(reference 18.3)"},
                      {"mape_roofline", "(reference 35.5)"}};
@@ -150,7 +153,7 @@ void AddCollected(const Options& options, std::vector<Figure>& figures) {
   if (options.collected.empty() || !IsWanted(options, "collected")) return;
   const auto recording = ReadCollected(options.collected);
   Require(recording.status());
-  ChoiceSettings settings{"collected_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  ChoiceSettings settings{"collected_", kH200, 0.3, options.splits, options.seed, SIZE_MAX, {}};
   AddChoiceFigures(*recording, settings, figures);
 }
 
@@ -158,7 +161,7 @@ void AddMiopen(const Options& options, std::vector<Figure>& figures) {
   if (!IsWanted(options, "miopen_gfx1030")) return;
   const auto found = ReadFindSamples(options.data, "gfx1030_36");
   Require(found.status());
-  AddMiopenFigures(*found, "miopen_gfx1030_", figures);
+  AddMiopenFigures(*found, "miopen_gfx1030_", options.seed, figures);
 }
 
 int Main(int argc, char** argv) {
@@ -169,6 +172,8 @@ int Main(int argc, char** argv) {
   app.add_option("--data", options.data, "The folder of recordings");
   app.add_option("--only", options.only, "The beginning of the name of a part");
   app.add_option("--splits", options.splits, "Random splits")->check(CLI::Range(1, 100));
+  app.add_option("--seed", options.seed, "Of the first split; the others count on")
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--collected", options.collected, "Times that cuda_conv_times wrote");
   app.add_flag("--json", options.json, "One JSON object");
   CLI11_PARSE(app, argc, argv);
@@ -180,7 +185,9 @@ int Main(int argc, char** argv) {
   AddCollected(options, figures);
   AddMiopen(options, figures);
   if (IsWanted(options, "serving")) AddServingCostFigures(figures);
-  PrintFigures(figures, {{"data", options.data}, {"splits", options.splits}}, options.json);
+  PrintFigures(figures,
+               {{"data", options.data}, {"splits", options.splits}, {"seed", options.seed}},
+               options.json);
   return 0;
 }
 

@@ -21,7 +21,6 @@ namespace attune::bench {
 namespace {
 
 constexpr double kHeldOut = 0.1;
-constexpr uint64_t kSeed = 1;
 // Which tenth of the layers is held out moves the regret by a hundredth: more of them are tried.
 constexpr uint64_t kTenths = 5;
 constexpr int kTimings = 15;
@@ -244,8 +243,9 @@ void AddRules(const std::string& name, const ChoiceScore& score, bool is_model,
 
 // Over several tenths of the layers, of which `all` has the first.
 void AddOtherTenths(const miopen::FindSamples& found, const FeatureSet& features,
-                    const std::string& name, ChoiceScore all, std::vector<Figure>& figures) {
-  for (uint64_t seed = kSeed + 1; seed < kSeed + kTenths; ++seed) {
+                    const std::string& name, uint64_t first_seed, ChoiceScore all,
+                    std::vector<Figure>& figures) {
+  for (uint64_t seed = first_seed + 1; seed < first_seed + kTenths; ++seed) {
     const Parts parts = Divide(found, true, seed);
     ChoiceRegressor model(features);
     Require(model.Fit(parts.learnt));
@@ -270,13 +270,13 @@ Result<miopen::FindSamples> ReadFindSamples(const std::filesystem::path& data,
   return miopen::SamplesOf(miopen::ReadFindDb(text, findings));
 }
 
-void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix,
+void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix, uint64_t seed,
                       std::vector<Figure>& figures) {
   const auto features = ShapeFeatures("conv");
   Require(features.status());
   for (const bool by_layer : {false, true}) {
     const std::string name = prefix + (by_layer ? "unseen_" : "");
-    Parts parts = Divide(found, by_layer, kSeed);
+    Parts parts = Divide(found, by_layer, seed);
     ChoiceRegressor model(*features);
     Require(model.Fit(parts.learnt));
     ChoiceScore score;
@@ -289,14 +289,14 @@ void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefi
     std::string text;
     model.AppendText(text);
     figures.push_back({name + "model_mb", static_cast<double>(text.size()) / 1e6, "<= 2"});
-    ShuffleTimes(parts.learnt, kSeed);
+    ShuffleTimes(parts.learnt, seed);
     ChoiceRegressor shuffled(*features);
     Require(shuffled.Fit(parts.learnt));
     ChoiceScore control;
     Score(shuffled, found, parts, control);
     Add(name + "shuffled_", control, false, figures);
     AddRules(name + "shuffled_", control, false, figures);
-    if (by_layer) AddOtherTenths(found, *features, name, score, figures);
+    if (by_layer) AddOtherTenths(found, *features, name, seed, score, figures);
   }
 }
 
