@@ -46,13 +46,17 @@ bool IsMeant(const Network& network, const Network& wanted) {
 
 }  // namespace
 
-Application::Application() : begin_ns_(SteadyNowNs()), out_(stdout), err_(stderr) {
+Application::Application()
+    : begin_ns_(SteadyNowNs()),
+      out_(stdout),
+      err_(stderr),
+      reconnecting_(SqlStoreOptions().reconnecting) {
   outages_ = std::make_shared<OutageLog>(
       [this](const std::string& line) {
         err_.Print(fmt::format("attune: {}\n", Printable(line)));
         err_.Flush();
       },
-      SqlStoreOptions().reconnecting);
+      reconnecting_);
 }
 
 Result<std::string> Application::DatabasePath() const {
@@ -96,6 +100,7 @@ Result<RecordStore*> Application::store() {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   SqlStoreOptions options;
   options.server_at = DatabaseServerAt;
+  options.reconnecting = reconnecting_;
   options.outages = outages_;
   ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path, options));
   ATTUNE_RETURN_IF_ERROR(TakeStores(database));
@@ -163,6 +168,7 @@ Result<RecordStore*> Application::StoreToRead() {
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
   options.server_at = DatabaseServerAt;
+  options.reconnecting = reconnecting_;
   options.outages = outages_;
   auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {

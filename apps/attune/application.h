@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,9 +69,12 @@ class Application {
   // alone, and what is measured is refused unless it belongs to it.
   void UseSession(std::string name) { session_name_ = std::move(name); }
 
-  // Who is told that the server of the database is away, and is there again, instead of standard
-  // error. Set before a store is opened.
-  void TellOutages(std::shared_ptr<OutageLog> outages) { outages_ = std::move(outages); }
+  // SqlStoreOptions::outages and reconnecting, instead of standard error and half a minute. Set
+  // before a store is opened.
+  void WaitForDatabase(std::chrono::milliseconds reconnecting, std::shared_ptr<OutageLog> outages) {
+    reconnecting_ = reconnecting;
+    outages_ = std::move(outages);
+  }
 
   bool names_session() const { return !session_name_.empty(); }
 
@@ -138,7 +142,8 @@ class Application {
   const int64_t begin_ns_;
   Output out_;
   Output err_;
-  std::shared_ptr<OutageLog> outages_;  // SqlStoreOptions::outages.
+  std::chrono::milliseconds reconnecting_;
+  std::shared_ptr<OutageLog> outages_;
   std::string database_;
   std::unique_ptr<LoadedBackends> backends_;
   BackendList lazy_backends_;

@@ -334,6 +334,23 @@ TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndNothingIsLost) {
   EXPECT_EQ(CountInLog("w", "The database is there again, after"), 1) << processes_.Log("w");
 }
 
+TEST_P(FleetFaultsTest, AServerThatStaysAwayIsToldAndEndsTheWorkerAfterAPatienceOfAnyLength) {
+  BeginAlone();
+  OR_SKIP;
+  Load(1);
+  processes_.Start("w", WorkerWords({"--patience", "4s"}));
+  ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kDone) == 1; }));
+  const int64_t away_ns = SteadyNowNs();
+  server_->Kill();
+
+  EXPECT_EQ(processes_.Wait("w"), 1) << processes_.Log("w");
+
+  // Far less than half a minute, for which other commands wait.
+  EXPECT_LT(SteadyNowNs() - away_ns, kMinuteNs / 3);
+  EXPECT_GE(SteadyNowNs() - away_ns, kMinuteNs / 15);
+  EXPECT_EQ(CountInLog("w", "It is tried again for 4 s."), 1) << processes_.Log("w");
+}
+
 TEST_P(FleetFaultsTest, AQueueThatComesBackIsToldAndWaitedForAndNothingIsLost) {
   BeginWithQueue(20);
   OR_SKIP;

@@ -31,6 +31,9 @@
 namespace attune {
 namespace {
 
+// What fails for an outage is done again by the database itself first, so that half a minute
+// without it costs no measurement that is under way; of a short patience it has so small a part.
+constexpr int kPartsOfPatience = 4;
 constexpr int kMostCompiles = 1024;
 constexpr const char* kSharedKernels = "shared";
 constexpr const char* kOwnKernels = "own";
@@ -166,7 +169,8 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   options.doer.say = [log](const std::string& line) { log->Say(line); };
   const std::chrono::milliseconds patience(options.patience_ns / 1'000'000);
   const auto outages = std::make_shared<OutageLog>(options.doer.say, patience);
-  application.TellOutages(outages);
+  application.WaitForDatabase(std::min(SqlStoreOptions().reconnecting, patience / kPartsOfPatience),
+                              outages);
   options.doer.owner = LeaseOwner();
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   options.doer.shares_kernels =
