@@ -242,12 +242,13 @@ void AddRules(const std::string& name, const ChoiceScore& score, bool is_model,
 }
 
 // Over several tenths of the layers, of which `all` has the first.
-void AddOtherTenths(const miopen::FindSamples& found, const FeatureSet& features,
-                    const std::string& name, uint64_t first_seed, ChoiceScore all,
-                    std::vector<Figure>& figures) {
+void AddOtherTenths(const miopen::FindSamples& found, const std::string& name, uint64_t first_seed,
+                    ChoiceScore all, std::vector<Figure>& figures) {
+  const auto features = ShapeFeatures("conv");
+  Require(features.status());
   for (uint64_t seed = first_seed + 1; seed < first_seed + kTenths; ++seed) {
     const Parts parts = Divide(found, true, seed);
-    ChoiceRegressor model(features);
+    ChoiceRegressor model(*features);
     Require(model.Fit(parts.learnt));
     ChoiceScore score;
     Score(model, found, parts, score);
@@ -296,7 +297,7 @@ void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefi
     Score(shuffled, found, parts, control);
     Add(name + "shuffled_", control, false, figures);
     AddRules(name + "shuffled_", control, false, figures);
-    if (by_layer) AddOtherTenths(found, *features, name, seed, score, figures);
+    if (by_layer) AddOtherTenths(found, name, seed, score, figures);
   }
 }
 
