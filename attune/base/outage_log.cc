@@ -11,26 +11,30 @@ void OutageLog::Tell(Outage& outage, std::string_view why) {
   say_(fmt::format("{} It is tried again for {} s.", why, patience_.count() / 1000));
 }
 
-bool OutageLog::IsKnown(const Status& failure) const {
+bool OutageLog::IsKnown(std::string_view what, const Status& failure) const {
+  const bool is_away = failure.code() == StatusCode::kUnavailable;
   return std::any_of(outages_.begin(), outages_.end(), [&](const auto& other) {
-    // Also where it is not told yet: who knows what is away tells it.
-    return failure.code() == StatusCode::kUnavailable || other.second.why == failure.message();
+    const Outage& outage = other.second;
+    if (other.first == what) return false;
+    return outage.why == failure.message() || (is_away && (outage.is_known || !outage.why.empty()));
   });
 }
 
 void OutageLog::Away(std::string_view what, std::string_view why, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   is_any_away_ = true;
-  Outage& outage = outages_.try_emplace(std::string(what), Outage{now_ns, ""}).first->second;
+  Outage& outage = outages_.try_emplace(std::string(what), Outage{now_ns, true, ""}).first->second;
   if (outage.why.empty() && now_ns - outage.begin_ns >= kLeastNs) Tell(outage, why);
 }
 
 void OutageLog::Fails(std::string_view what, const Status& failure, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   is_any_away_ = true;
-  const bool is_known = IsKnown(failure);
-  Outage& outage = outages_.try_emplace(std::string(what), Outage{now_ns, ""}).first->second;
-  if (outage.why.empty() && !is_known) Tell(outage, failure.message());
+  Outage& outage = outages_.try_emplace(std::string(what), Outage{now_ns, false, ""}).first->second;
+  // Whoever knows what is away finds out at the next attempt.
+  const bool may_pass =
+      failure.code() == StatusCode::kUnavailable && now_ns - outage.begin_ns < kLeastNs;
+  if (outage.why.empty() && !may_pass && !IsKnown(what, failure)) Tell(outage, failure.message());
 }
 
 void OutageLog::There(std::string_view what, int64_t now_ns) {

@@ -30,8 +30,8 @@ class OutageLog {
 
   // `what` could not be used at `now_ns` (steady clock), and is waited for.
   void Away(std::string_view what, std::string_view why, int64_t now_ns);
-  // The same of whoever knows only that something failed: said at once, but where it is known what
-  // is away.
+  // The same of whoever knows only that something failed, which is not said where it is known what
+  // is away, and what is full or refused is said at once.
   void Fails(std::string_view what, const Status& failure, int64_t now_ns);
   // `what` was used. Costs nothing while nothing is away.
   void There(std::string_view what, int64_t now_ns);
@@ -39,11 +39,13 @@ class OutageLog {
  private:
   struct Outage {
     int64_t begin_ns = 0;
-    std::string why;  // That was said; empty before.
+    bool is_known = false;  // By who uses what is away.
+    std::string why;        // That was said; empty before.
   };
 
   void Tell(Outage& outage, std::string_view why);
-  bool IsKnown(const Status& failure) const;
+  // Whether another than `what` tells, or is about to tell, why it fails.
+  bool IsKnown(std::string_view what, const Status& failure) const;
 
   const Say say_;
   const std::chrono::milliseconds patience_;

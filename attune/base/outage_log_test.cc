@@ -52,6 +52,25 @@ TEST_F(OutageLogTest, WhoeverKnowsWhatIsAwayTellsItAndNotWhoeverFailsBefore) {
                                  "The database is there again, after 2.0 s."));
 }
 
+TEST_F(OutageLogTest, WhatFailsOnceAndIsThereAtTheNextAttemptIsNoOutage) {
+  log_.Fails("The work", Unavailable("It is lost."), kSecondNs);
+  log_.There("The work", 2 * kSecondNs);
+
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(OutageLogTest, OfSeveralThatFailAndDoNotKnowWhyOneTellsIt) {
+  for (int64_t second = 1; second <= 3; ++second) {
+    log_.Fails("The work", Unavailable("It takes too long."), second * kSecondNs);
+    log_.Fails("The housekeeping", Unavailable("It has no connection."), second * kSecondNs);
+  }
+  log_.There("The housekeeping", 4 * kSecondNs);
+  log_.There("The work", 4 * kSecondNs);
+
+  EXPECT_THAT(said_, ElementsAre("It takes too long. It is tried again for 600 s.",
+                                 "The work is there again, after 3.0 s."));
+}
+
 TEST_F(OutageLogTest, WhatFailsBecauseOfAnOutageThatIsKnownIsNotToldBesideIt) {
   log_.Away("The queue", "It is lost.", kSecondNs);
   log_.Away("The queue", "It is lost.", 2 * kSecondNs);
