@@ -1,10 +1,12 @@
 #include "bench/bench_fleet.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "attune/base/fingerprint.h"
 #include "attune/fleet/database_queue.h"
 #include "attune/fleet/publisher.h"
 #include "attune/fleet/worker.h"
@@ -25,6 +27,7 @@ BenchFleet::BenchFleet(const std::string& database, const std::string& queue)
   sessions_ = SessionsIn(*opened);
   jobs_ = JobsIn(*opened);
   fleet_ = FleetIn(*opened);
+  artifacts_ = ArtifactsIn(*opened);
   if (!has_server_) {
     queue_ = std::make_unique<DatabaseQueue>(*fleet_);
     return;
@@ -56,6 +59,17 @@ void BenchFleet::Load(int64_t session_id, const BenchJobs& jobs) {
     }
   }
   Require(jobs_->Load(session_id, load, problems).status());
+}
+
+void BenchFleet::Keep(int64_t kernels) {
+  constexpr int64_t kAtOnce = 4096;
+  for (int64_t first = 0; first < kernels; first += kAtOnce) {
+    std::vector<BuiltKernel> some;
+    for (int64_t i = first; i < std::min(first + kAtOnce, kernels); ++i) {
+      some.push_back({FingerprintOf(fmt::format("recipe {}", i)), fmt::format("code {}", i)});
+    }
+    Require(artifacts_->Put(some, "bench"));
+  }
 }
 
 void BenchFleet::Close(int64_t session_id) { Require(sessions_->Close(session_id, "bench")); }

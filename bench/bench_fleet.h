@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "attune/fleet/artifact_store.h"
 #include "attune/fleet/fleet_store.h"
 #include "attune/fleet/job_doer.h"
 #include "attune/jobs/job_store.h"
@@ -31,6 +32,8 @@ class BenchFleet {
   int64_t NewSession(const std::string& name, const std::string& backend);
   // Jobs of problems that are new, by themselves or with others.
   void Load(int64_t session_id, const BenchJobs& jobs);
+  // So many compiled kernels, small and all different, each of a recipe of its own.
+  void Keep(int64_t kernels);
   void Close(int64_t session_id);
   void Publish();
   bool IsDone(int64_t session_id);
@@ -43,6 +46,7 @@ class BenchFleet {
   std::unique_ptr<SessionStore> sessions_;
   std::unique_ptr<JobStore> jobs_;
   std::unique_ptr<FleetStore> fleet_;
+  std::unique_ptr<ArtifactStore> artifacts_;
   std::unique_ptr<JobQueue> queue_;
   bool has_server_ = false;
   int64_t problems_ = 0;

@@ -1,11 +1,12 @@
 // Figures of a fleet on this machine: jobs that do nothing, from the queue to their committed
-// results, in a second, in a new database and in turns with it in one that has 200,000 stored jobs
-// of others; how long 100,000 take to be loaded; from a load to the first result; what a worker
-// that waits costs; and how busy four hosts keep two devices each. On PostgreSQL and on MariaDB
-// with NATS, which it starts on loopback, and on SQLite without a queue.
+// results, in a second, in a new database and in turns with it in one that has 200,000 queued jobs
+// of others and 200,000 compiled kernels of a few bytes; how long 100,000 take to be loaded; from a
+// load to the first result; what a worker that waits costs; and how busy four hosts keep two
+// devices each. On PostgreSQL and on MariaDB with NATS, which it starts on loopback, and on SQLite
+// without a queue.
 //
-//   fleet [--on DATABASE]... [--jobs N] [--rounds N] [--stored N] [--loaded N] [--workers N]
-//         [--idle S] [--device-jobs N] [--json]
+//   fleet [--on DATABASE]... [--jobs N] [--rounds N] [--stored N] [--kernels N] [--loaded N]
+//         [--workers N] [--idle S] [--device-jobs N] [--json]
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -36,6 +37,7 @@ struct Options {
   int64_t jobs = 20'000;
   int rounds = 3;
   int64_t stored = 200'000;
+  int64_t kernels = 200'000;
   int64_t loaded = 100'000;
   int workers = 1;
   double idle_s = 10;
@@ -175,6 +177,7 @@ std::vector<Figure> FiguresOf(const NewPlace& new_place, const std::string& pref
   add("devices_kept_busy_of_8", DevicesKeptBusy(fleet, place, options.hosts), ">= 7.5");
   BenchFleet stored = FleetAt(new_place());
   stored.Load(stored.NewSession("stored", "elsewhere"), {options.stored});
+  stored.Keep(options.kernels);
   const Beside beside = MeasureBeside(stored, new_place, options);
   add("noop_jobs_per_s", beside.alone, ">= 1000");
   add("noop_jobs_per_s_at_200k_kernels", beside.stored, ">= 1000");
@@ -239,6 +242,7 @@ int Run(const Options& options) {
                 {"jobs", options.jobs},
                 {"rounds", options.rounds},
                 {"stored", options.stored},
+                {"kernels", options.kernels},
                 {"loaded", options.loaded},
                 {"workers", options.workers}},
                options.json);
@@ -259,6 +263,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--stored", options.stored, "Jobs of others in the same database")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--kernels", options.kernels, "Compiled kernels in the same database")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--loaded", options.loaded, "Jobs that are loaded at once")
       ->check(CLI::PositiveNumber)

@@ -1,6 +1,9 @@
 #include "storage/sql/artifact_rows.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -23,11 +26,45 @@ enum BuiltColumn : size_t { kBuiltId, kRecipe, kBuiltArtifactId };
 
 // How all of them are packed; another word is for readers to come.
 constexpr std::string_view kGzip = "gzip";
-constexpr size_t kRecipesAtOnce = 64;
+constexpr size_t kKeysAtOnce = 64;
 
-Result<std::optional<Row>> FindArtifact(Connection& connection, const Fingerprint& content) {
-  const Cell key = TextCell(content.ToHex());
-  return ReadRow(connection, {ArtifactTable(), "key = :p0", {&key, 1}});
+// Calls `visit` with each row of `table` whose key is one of `keys`.
+Status ReadByKey(Connection& connection, const Table& table, std::span<const Fingerprint> keys,
+                 const std::function<Status(const Fingerprint&, std::span<const Cell>)>& visit) {
+  constexpr size_t kKeyColumn = 1;
+  static_assert(kKeyColumn == kKey && kKeyColumn == kRecipe);
+  while (!keys.empty()) {
+    const auto some = keys.first(std::min(kKeysAtOnce, keys.size()));
+    keys = keys.subspan(some.size());
+    std::string where = "key IN (";
+    std::vector<Cell> cells;
+    for (size_t i = 0; i < kKeysAtOnce; ++i) {
+      // The last stands for what is missing, so that one statement is prepared.
+      cells.push_back(TextCell(some[std::min(i, some.size() - 1)].ToHex()));
+      where += fmt::format("{}:p{}", i == 0 ? "" : ", ", i);
+    }
+    ATTUNE_RETURN_IF_ERROR(
+        ReadRows(connection, {table, where + ")", cells}, [&](std::span<const Cell> row) -> Status {
+          const auto key = Fingerprint::FromHex(row[kKeyColumn].text);
+          if (!key.has_value()) return DamagedCell(table, row, kKeyColumn, "which is no key");
+          return visit(*key, row);
+        }));
+  }
+  return Status::Ok();
+}
+
+// The ids of the rows of `kernels` that are there.
+Result<std::map<Fingerprint, int64_t>> ReadArtifactIds(Connection& connection,
+                                                       std::span<const PackedKernel> kernels) {
+  std::vector<Fingerprint> contents;
+  for (const PackedKernel& kernel : kernels) contents.push_back(kernel.artifact.content);
+  std::map<Fingerprint, int64_t> ids;
+  ATTUNE_RETURN_IF_ERROR(ReadByKey(connection, ArtifactTable(), contents,
+                                   [&](const Fingerprint& content, std::span<const Cell> row) {
+                                     ids.emplace(content, row[kId].integer);
+                                     return Status::Ok();
+                                   }));
+  return ids;
 }
 
 std::vector<Row> ChunksOf(WriteTransaction& transaction, int64_t artifact_id,
@@ -45,27 +82,30 @@ std::vector<Row> ChunksOf(WriteTransaction& transaction, int64_t artifact_id,
   return rows;
 }
 
-// The id of the row that has it then.
-Result<int64_t> AddArtifact(WriteTransaction& transaction, const PackedArtifact& artifact,
-                            const std::string& added_by) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto found,
-                          FindArtifact(transaction.connection(), artifact.content));
-  if (found.has_value()) return (*found)[kId].integer;
+// Rows that are to be written together.
+struct BuiltRows {
+  std::vector<Row> artifacts;
+  std::vector<Row> chunks;
+  std::vector<Row> built;
+};
+
+// Adds the rows of an artifact; its id.
+int64_t TakeArtifact(WriteTransaction& transaction, const PackedArtifact& artifact,
+                     const std::string& added_by, BuiltRows& rows) {
   const int64_t id = transaction.TakeId();
-  const std::vector<Row> chunks = ChunksOf(transaction, id, artifact.packed);
-  ATTUNE_RETURN_IF_ERROR(
-      transaction.Insert(ArtifactTable(), RowWriter(ArtifactTable())
-                                              .Integer(id)
-                                              .Text(artifact.content.ToHex())
-                                              .Integer(artifact.size)
-                                              .Text(kGzip)
-                                              .Integer(std::ssize(artifact.packed))
-                                              .Integer(std::ssize(chunks))
-                                              .Text(FreeText(added_by))
-                                              .Integer(UnixNowNs())
-                                              .Checksum()
-                                              .Take()));
-  ATTUNE_RETURN_IF_ERROR(transaction.InsertAll(ArtifactChunkTable(), chunks));
+  std::vector<Row> chunks = ChunksOf(transaction, id, artifact.packed);
+  rows.artifacts.push_back(RowWriter(ArtifactTable())
+                               .Integer(id)
+                               .Text(artifact.content.ToHex())
+                               .Integer(artifact.size)
+                               .Text(kGzip)
+                               .Integer(std::ssize(artifact.packed))
+                               .Integer(std::ssize(chunks))
+                               .Text(FreeText(added_by))
+                               .Integer(UnixNowNs())
+                               .Checksum()
+                               .Take());
+  std::move(chunks.begin(), chunks.end(), std::back_inserter(rows.chunks));
   return id;
 }
 
@@ -140,41 +180,35 @@ Result<PackedArtifact> Pack(const std::string& bytes) {
 Result<std::set<Fingerprint>> ReadKept(Connection& connection,
                                        std::span<const Fingerprint> recipes) {
   std::set<Fingerprint> kept;
-  while (!recipes.empty()) {
-    const auto some = recipes.first(std::min(kRecipesAtOnce, recipes.size()));
-    recipes = recipes.subspan(some.size());
-    std::string where = "key IN (";
-    std::vector<Cell> keys;
-    for (size_t i = 0; i < kRecipesAtOnce; ++i) {
-      // The last stands for what is missing, so that one statement is prepared.
-      keys.push_back(TextCell(some[std::min(i, some.size() - 1)].ToHex()));
-      where += fmt::format("{}:p{}", i == 0 ? "" : ", ", i);
-    }
-    ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {BuiltKernelTable(), where + ")", keys},
-                                    [&](std::span<const Cell> cells) -> Status {
-                                      const auto recipe = Fingerprint::FromHex(cells[kRecipe].text);
-                                      if (!recipe.has_value()) {
-                                        return DamagedCell(BuiltKernelTable(), cells, kRecipe,
-                                                           "which is no key");
-                                      }
-                                      kept.insert(*recipe);
-                                      return Status::Ok();
-                                    }));
-  }
+  ATTUNE_RETURN_IF_ERROR(ReadByKey(connection, BuiltKernelTable(), recipes,
+                                   [&](const Fingerprint& recipe, std::span<const Cell>) {
+                                     kept.insert(recipe);
+                                     return Status::Ok();
+                                   }));
   return kept;
 }
 
-Status AddBuilt(WriteTransaction& transaction, const Fingerprint& recipe,
-                const PackedArtifact& artifact, const std::string& added_by) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto kept, ReadKept(transaction.connection(), {&recipe, 1}));
-  if (!kept.empty()) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t artifact_id, AddArtifact(transaction, artifact, added_by));
-  return transaction.Insert(BuiltKernelTable(), RowWriter(BuiltKernelTable())
-                                                    .Integer(transaction.TakeId())
-                                                    .Text(recipe.ToHex())
-                                                    .Integer(artifact_id)
-                                                    .Checksum()
-                                                    .Take());
+Status AddBuilt(WriteTransaction& transaction, std::span<const PackedKernel> kernels,
+                const std::string& added_by) {
+  std::vector<Fingerprint> recipes;
+  for (const PackedKernel& kernel : kernels) recipes.push_back(kernel.recipe);
+  ATTUNE_ASSIGN_OR_RETURN(auto kept, ReadKept(transaction.connection(), recipes));
+  ATTUNE_ASSIGN_OR_RETURN(auto artifact_ids, ReadArtifactIds(transaction.connection(), kernels));
+  BuiltRows rows;
+  for (const auto& [recipe, artifact] : kernels) {
+    if (!kept.insert(recipe).second) continue;
+    const auto [found, is_new] = artifact_ids.try_emplace(artifact.content, 0);
+    if (is_new) found->second = TakeArtifact(transaction, artifact, added_by, rows);
+    rows.built.push_back(RowWriter(BuiltKernelTable())
+                             .Integer(transaction.TakeId())
+                             .Text(recipe.ToHex())
+                             .Integer(found->second)
+                             .Checksum()
+                             .Take());
+  }
+  ATTUNE_RETURN_IF_ERROR(transaction.InsertAll(ArtifactTable(), rows.artifacts));
+  ATTUNE_RETURN_IF_ERROR(transaction.InsertAll(ArtifactChunkTable(), rows.chunks));
+  return transaction.InsertAll(BuiltKernelTable(), rows.built);
 }
 
 Result<std::optional<std::string>> ReadBuilt(Connection& connection, const Fingerprint& recipe) {

@@ -31,10 +31,16 @@ Result<PackedArtifact> Pack(const std::string& bytes);
 // Those of `recipes` that have a row.
 Result<std::set<Fingerprint>> ReadKept(Connection& connection,
                                        std::span<const Fingerprint> recipes);
-// Says that `recipe` gave `artifact`, which is added if nobody has it yet. Nothing, if something is
-// kept of the recipe already.
-Status AddBuilt(WriteTransaction& transaction, const Fingerprint& recipe,
-                const PackedArtifact& artifact, const std::string& added_by);
+// What a recipe gave.
+struct PackedKernel {
+  Fingerprint recipe;
+  PackedArtifact artifact;
+};
+
+// Says what recipes gave, and adds what nobody has yet. Nothing of a recipe of which something is
+// kept already.
+Status AddBuilt(WriteTransaction& transaction, std::span<const PackedKernel> kernels,
+                const std::string& added_by);
 // What `recipe` gave, whole; nothing if it has no row. kDataLoss names what is damaged.
 Result<std::optional<std::string>> ReadBuilt(Connection& connection, const Fingerprint& recipe);
 

@@ -15,11 +15,6 @@ namespace {
 // Packed bytes that one transaction writes, while nobody else writes: some ten milliseconds.
 constexpr size_t kBytesAtOnce = size_t{4} << 20;
 
-struct Packed {
-  Fingerprint recipe;
-  PackedArtifact artifact;
-};
-
 class SqlArtifactStore final : public ArtifactStore {
  public:
   explicit SqlArtifactStore(std::shared_ptr<SqlDatabase> database)
@@ -41,7 +36,7 @@ class SqlArtifactStore final : public ArtifactStore {
     for (const BuiltKernel& kernel : kernels) recipes.push_back(kernel.recipe);
     ATTUNE_ASSIGN_OR_RETURN(const auto kept, Kept(recipes));
     Status first_refused;
-    std::vector<Packed> packed;
+    std::vector<PackedKernel> packed;
     size_t bytes = 0;
     for (const BuiltKernel& kernel : kernels) {
       if (kept.contains(kernel.recipe)) continue;
@@ -73,13 +68,10 @@ class SqlArtifactStore final : public ArtifactStore {
   }
 
  private:
-  Status Write(const std::vector<Packed>& packed, const std::string& added_by) {
+  Status Write(const std::vector<PackedKernel>& packed, const std::string& added_by) {
     if (packed.empty()) return Status::Ok();
     return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-      for (const Packed& each : packed) {
-        ATTUNE_RETURN_IF_ERROR(AddBuilt(transaction, each.recipe, each.artifact, added_by));
-      }
-      return Status::Ok();
+      return AddBuilt(transaction, packed, added_by);
     });
   }
 

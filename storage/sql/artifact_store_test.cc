@@ -109,6 +109,22 @@ TEST_P(ArtifactStoreTest, WhatWasPutFirstStays) {
   EXPECT_EQ(Ask("SELECT count(*) FROM artifact"), "1");
 }
 
+TEST_P(ArtifactStoreTest, ManyArePutAtOnceAndOfOneRecipeTheFirst) {
+  constexpr int kCount = 10'000;
+  std::vector<BuiltKernel> kernels;
+  for (int i = 0; i < kCount; ++i) {
+    kernels.push_back({Recipe(std::to_string(i)), "code " + std::to_string(i / 2)});
+  }
+  kernels.push_back({Recipe("7"), "another"});
+
+  ASSERT_EQ(Put(kernels), Status::Ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM built_kernel"), "10000");
+  EXPECT_EQ(Ask("SELECT count(*) FROM artifact"), "5000");
+  EXPECT_EQ(**artifacts_->Get(Recipe("7")), "code 3");
+  EXPECT_EQ(**artifacts_->Get(Recipe("9999")), "code 4999");
+}
+
 TEST_P(ArtifactStoreTest, WhatIsTooLargeIsRefusedWithTheLimitAndTheOthersAreKept) {
   const Status status =
       Put({{Recipe("a"), std::string(kMostArtifactBytes + 1, 'x')}, {Recipe("b"), "code"}});
