@@ -199,6 +199,9 @@ bool Worker::RestAfter(const Status& failure) {
       terms_.stop_requested() ? std::min(kLastPatience, terms_.patience) : terms_.patience;
   if (now_ns - away_since_ns_ > std::chrono::nanoseconds(patience).count()) return false;
   std::this_thread::sleep_for(kRest);
+  // Before anything is taken again: what was fit for the sessions may not be any more.
+  looked_ns_ = 0;
+  doer_.LookAgain();
   return true;
 }
 
@@ -206,8 +209,6 @@ void Worker::NoteThere() {
   if (away_since_ns_ == 0) return;
   outages_->There(kWhatWasAway, SteadyNowNs());
   away_since_ns_ = 0;
-  looked_ns_ = 0;
-  doer_.LookAgain();
 }
 
 void Worker::TellThatNothingFits(const std::vector<Session>& sessions) {

@@ -57,7 +57,8 @@ SessionState FleetDatabase::StateOf(int64_t session_id) {
 }
 
 std::vector<JobStep> StubDoer::StepsOf(const Session& session) {
-  if (session.terms.backend != "host") return {};
+  const bool is_another = is_another_then && has_looked_again_;
+  if (session.terms.backend != "host" || is_another) return {};
   return {kMeasureStep};
 }
 

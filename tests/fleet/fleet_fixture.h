@@ -53,7 +53,7 @@ class FleetDatabase {
 class StubDoer final : public JobDoer {
  public:
   std::vector<JobStep> StepsOf(const Session& session) override;
-  void LookAgain() override {}
+  void LookAgain() override { has_looked_again_ = true; }
   Result<std::vector<JobReport>> Do(const Session& session, const std::vector<Job>& jobs) override;
   std::string WhyNoMore() override { return ""; }
 
@@ -65,10 +65,13 @@ class StubDoer final : public JobDoer {
   int times_away = 0;
   // Nothing of this session can be done.
   int64_t refused_session = 0;
+  // It fits no session any more once it has looked again.
+  bool is_another_then = false;
 
  private:
   std::mutex mutex_;
   std::vector<int64_t> done_;
+  bool has_looked_again_ = false;
 };
 
 // The jobs of another store, with what goes wrong with servers.

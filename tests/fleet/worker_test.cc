@@ -290,6 +290,18 @@ TEST_P(WorkerTest, WhatCannotBeKeptOfAJobIsWaitedForAndToldOnce) {
             1);
 }
 
+TEST_P(WorkerTest, AfterAnOutageWhatFitsIsAskedAgainBeforeAnythingIsTaken) {
+  const int64_t session = database_.NewSession("may", 2);
+  doer_.times_away = 1;
+  doer_.is_another_then = true;
+  Worker worker(Parts(), doer_, TermsOf("w"));
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(doer_.done(), IsEmpty());
+  EXPECT_THAT(database_.JobsOf(session, JobState::kQueued), SizeIs(2));
+}
+
 TEST_P(WorkerTest, AWorkerThatCanKeepNothingEndsAfterItsPatience) {
   const int64_t session = database_.NewSession("may", 2);
   doer_.times_away = 1000;
