@@ -84,7 +84,8 @@ inline constexpr const char* kMaxBytesVariable = "ATTUNE_CAPTURE_MAX_BYTES";
 
 // Whether who asks for `wanted` means `kernel`, which may be an instance of a template.
 inline bool IsMeant(std::string_view wanted, std::string_view kernel) {
-  return wanted == kernel || wanted == kernel.substr(0, kernel.find('<'));
+  return kernel.starts_with(wanted) &&
+         (kernel.size() == wanted.size() || kernel[wanted.size()] == '<');
 }
 
 }  // namespace attune::capture
