@@ -284,7 +284,7 @@ Result<bool> Worker::Turn() {
   if (deliveries.empty()) return false;
   ATTUNE_ASSIGN_OR_RETURN(const Taken taken, Lease(std::move(deliveries)));
   if (taken.searches.empty() && taken.has_others) {
-    // A database that is the queue gives them again and again.
+    // A database that is the queue gives them again a second later.
     std::this_thread::sleep_for(std::chrono::milliseconds(kIdleRoundMs));
     return false;
   }

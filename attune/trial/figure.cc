@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/split.h"
+
 namespace attune {
 namespace {
 
@@ -31,16 +33,6 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || value < 0) return std::nullopt;
   return value;
-}
-
-std::vector<std::string_view> WordsOf(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
 }
 
 bool IsLetter(char byte) {
@@ -127,7 +119,7 @@ std::string Text(const FigureSource& source) {
 }
 
 Result<FigureSource> ParseFigureSource(std::string_view text) {
-  const std::vector<std::string_view> words = WordsOf(text);
+  const std::vector<std::string_view> words = SplitAt(text, ' ');
   if (auto source = PrintedSource(words)) return *std::move(source);
   if (auto source = WrittenSource(words)) return *std::move(source);
   return InvalidArgument(fmt::format("'{}' is no source of a figure.", text));

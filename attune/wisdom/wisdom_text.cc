@@ -115,6 +115,7 @@ constexpr std::string_view kKeywords[] = {"alignas",
                                           "while",
                                           "xor",
                                           "xor_eq"};
+
 // Whether the headers that the header includes, or compilers themselves, define `name` as a macro
 // without arguments: those with arguments do no harm to a member. Names that are reserved for them
 // are theirs, whatever they are.

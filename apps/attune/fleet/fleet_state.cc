@@ -1,7 +1,5 @@
 #include "apps/attune/fleet/fleet_state.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "apps/attune/counted.h"

@@ -17,6 +17,7 @@
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
+#include "attune/base/split.h"
 #include "attune/base/steady_time.h"
 #include "attune/profile/command_file.h"
 #include "attune/profile/profiler_runner.h"
@@ -191,11 +192,7 @@ Result<CommandList> ListOf(Application& application, const std::string& file) {
 std::vector<std::string> DeviceNames(const std::vector<std::string>& lists) {
   std::vector<std::string> names;
   for (const std::string& list : lists) {
-    for (size_t begin = 0; begin <= list.size();) {
-      const size_t end = std::min(list.find(',', begin), list.size());
-      names.push_back(list.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    for (const std::string_view name : SplitAt(list, ',')) names.emplace_back(name);
   }
   return names;
 }
