@@ -1,18 +1,14 @@
-"""Users' kernels tuned by something else than time: a figure that the kernel writes or prints, energy
-by a counter that this test makes, and fronts of two. On the first OpenCL device, a processor."""
+"""Users' kernels tuned by something else than time: a figure that the kernel writes, energy by a counter
+that this test makes, and fronts of two. On the first OpenCL device, a processor."""
 
 import shutil
 import threading
 import time
 
 import program
+from fronts import TIME, TIMES_TO_BE_WHOLE, config_of, on_front, tune_whole
 
 TERMS = (64, 256, 1024)
-# Far more than an idle machine needs, which is done after thirty rounds.
-TIME = ("--per-problem", "60s")
-# A counter has to be watched for 0.2 s for each sample, thirty times for each finalist. A machine that
-# is too busy for the first has what it compiled the next time.
-TIMES_TO_BE_WHOLE = ("12s", "40s", "80s")
 WATTS = 40
 
 
@@ -51,26 +47,6 @@ class FakePackage:
     def __exit__(self, *_):
         self.stop.set()
         self.thread.join()
-
-
-def config_of(point):
-    words = point["candidate"].split("{")[1].rstrip("}").split(",")
-    return {name: int(value) for name, value in (word.split("=") for word in words)}
-
-
-def on_front(front):
-    return [point for point in front["points"] if point["on_front"]]
-
-
-def tune_whole(attune, kernel, objective, **settings):
-    """Until every config was measured."""
-    for per_problem in TIMES_TO_BE_WHOLE:
-        result = attune.json("tune", *kernel, "--objective", objective, "--retune",
-                             "--per-problem", per_problem, **settings)["problems"][0]
-        if result["whole_space"]:
-            break
-    program.check(result["state"] == "tuned" and result["whole_space"], result)
-    return result
 
 
 def test_front_of_time_and_a_figure(attune, kernel):
@@ -141,36 +117,6 @@ def test_what_cannot_be_measured(attune, kernel):
     program.check(attune.json("explain", *kernel)["sets"] == before, "a set was begun")
 
 
-def test_printed_figures(attune, kernel):
-    """What a kernel prints is a figure as one that it writes is; who does not print it has none. In
-    timed launches it prints, too, and nothing of that is seen."""
-    result = tune_whole(attune, kernel, "time,error")
-    program.check(result["measured"] == 3 and result["failures"] == {"run_failed": 3}, result)
-    front = on_front(result["front"])
-    program.check([config_of(point) for point in front] == [{"SAYS": 1, "TERMS": terms}
-                                                            for terms in TERMS], front)
-    for point, terms in zip(front, TERMS):
-        error = point["figures"]["error"]
-        program.check(error["value"] == error["low"] == error["high"] == 1 / terms, error)
-    best = attune.json("best", *kernel, "--objective", "time,error")[0]["front"]
-    program.check(best == result["front"], best)
-
-
-def test_many_print(attune, kernel):
-    """The 64 groups of the kernel are put together as its file says."""
-    out, err = attune.run("tune", *kernel, "--objective", "work", *TIME)
-    program.check("TERMS=1024" in out and "6.554e+04 terms" in out, out)
-    program.check("group" not in out + err, out + err)
-    front = on_front(attune.json("best", *kernel, "--objective", "work")[0]["front"])
-    program.check({point["figures"]["work"]["value"] for point in front} == {64 * 1024}, front)
-
-
-def test_what_is_not_printed(attune, kernel):
-    err = attune.run("tune", *kernel, "--objective", "loss", *TIME, status=1)[1]
-    program.check("The figure 'printed loss first' is not there: 'group " in err and
-                  "bytes]' was printed" in err, err)
-
-
 def test_mistakes(attune, kernel):
     def refused(what, *words):
         err = attune.run("tune", *words, status=2)[1]
@@ -196,10 +142,6 @@ def test(attune):
     test_energy(attune, kernel)
     test_what_cannot_be_measured(attune, kernel)
     test_mistakes(attune, kernel)
-    printing = ("--kernel", str(folder / "printing.json"))
-    test_printed_figures(attune, printing)
-    test_many_print(attune, printing)
-    test_what_is_not_printed(attune, printing)
 
 
 program.main(test)
