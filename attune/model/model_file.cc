@@ -11,7 +11,7 @@ namespace attune {
 namespace {
 
 constexpr std::string_view kFormat = "attune_model";
-constexpr size_t kVersion = 2;
+constexpr size_t kVersion = 3;
 
 Result<Fingerprint> TakeFingerprint(ModelLines& lines, std::string_view keyword) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string hex, lines.Word(keyword));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -135,17 +136,18 @@ void NearestRegressor::PredictEach(const FeatureRow& row,
   }
 }
 
+// Candidates of one problem share its place, whose values are most of a file.
 void NearestRegressor::AppendText(std::string& text) const {
   roofline_->AppendText(text);
   AppendNumbers(text, "spreads", spreads_);
+  AppendCount(text, "places", values_.size());
+  for (const std::vector<double>& values : values_) AppendNumbers(text, "at", values);
   AppendCount(text, "algorithms", points_.size());
   for (const auto& [name, points] : points_) {
     AppendWord(text, "of", name);
     AppendCount(text, "points", points.size());
     for (const Point& point : points) {
-      std::vector<double> numbers = values_[point.place];
-      numbers.push_back(point.log_ratio);
-      AppendNumbers(text, "p", numbers);
+      text += fmt::format("p {} {}\n", point.place, HexFloat(point.log_ratio));
     }
   }
 }
@@ -155,6 +157,16 @@ std::unique_ptr<Regressor> NearestRegressor::Fresh() const {
   model->features_ = features_;
   model->roofline_ = roofline_->Fresh();
   return model;
+}
+
+Result<NearestRegressor::Point> NearestRegressor::ReadPoint(ModelLines& lines, size_t places) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string_view> words, lines.Words("p"));
+  const auto place = ParseIndex(words.front());
+  const auto log_ratio = words.size() == 2 ? ParseHexFloat(words.back()) : std::nullopt;
+  if (!log_ratio.has_value() || !place.has_value() || *place >= places) {
+    return lines.Wrong(fmt::format("a point is one of {} places and a time.", places));
+  }
+  return Point{static_cast<uint32_t>(*place), *log_ratio};
 }
 
 Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
@@ -167,8 +179,12 @@ Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
   if (*std::min_element(model->spreads_.begin(), model->spreads_.end()) <= 0) {
     return lines.Wrong("a spread is not above 0.");
   }
+  ATTUNE_ASSIGN_OR_RETURN(const size_t places, lines.Count("places", kMostPoints));
+  for (size_t i = 0; i < places; ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(std::vector<double> values, lines.Numbers("at", columns));
+    model->values_.push_back(std::move(values));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const size_t algorithms, lines.Count("algorithms", kMostPoints));
-  std::map<std::vector<double>, uint32_t> known;
   for (size_t i = 0; i < algorithms; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
     ATTUNE_ASSIGN_OR_RETURN(const size_t count, lines.Count("points", kMostPoints));
@@ -177,10 +193,8 @@ Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
     }
     std::vector<Point>& points = model->points_[name];
     for (size_t j = 0; j < count; ++j) {
-      ATTUNE_ASSIGN_OR_RETURN(std::vector<double> numbers, lines.Numbers("p", columns + 1));
-      const double log_ratio = numbers.back();
-      numbers.pop_back();
-      points.push_back({model->PlaceOf(numbers, known), log_ratio});
+      ATTUNE_ASSIGN_OR_RETURN(const Point point, ReadPoint(lines, places));
+      points.push_back(point);
     }
   }
   if (!model->points_.contains("")) return lines.Wrong("no points of all algorithms.");

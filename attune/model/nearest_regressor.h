@@ -40,6 +40,7 @@ class NearestRegressor final : public Regressor {
   using Points = std::map<std::string, std::vector<Point>, std::less<>>;
 
   NearestRegressor() = default;
+  static Result<Point> ReadPoint(ModelLines& lines, size_t places);
   // Those of an algorithm, of all if it has none.
   const std::vector<Point>& PointsOf(std::string_view algorithm) const;
   // The place where a row with these values stands, which may be new.

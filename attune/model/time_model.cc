@@ -25,8 +25,10 @@ constexpr size_t kMostNames = 1 << 20;
 constexpr double kLowShare = 0.05;
 constexpr double kHighShare = 0.95;
 constexpr double kWidestLog = 20;
-// An algorithm with fewer samples takes what was chosen over all.
+// An algorithm with fewer samples takes what was chosen over all, and one with fewer than the
+// second is not known.
 constexpr size_t kLeastToChoose = 20;
+constexpr size_t kLeastToKnow = 5;
 // Trees on the time itself differ more from seed to seed than those on what another model left.
 constexpr int kBagsOfTime = 3;
 constexpr int kBagsOfResidual = 1;
@@ -145,10 +147,11 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
     for (const KernelRow& kernel : samples[i].row.kernels) ++seen_[kernel.signature];
   }
   choices_.clear();
+  const Choice over_all = Choose(errors, of_algorithm[""]);
+  choices_[""] = over_all;
   for (const auto& [name, positions] : of_algorithm) {
-    if (name.empty() || positions.size() >= kLeastToChoose) {
-      choices_[name] = Choose(errors, positions);
-    }
+    if (name.empty() || positions.size() < kLeastToKnow) continue;
+    choices_[name] = positions.size() < kLeastToChoose ? over_all : Choose(errors, positions);
   }
   for (const std::unique_ptr<Regressor>& member : members_) {
     ATTUNE_RETURN_IF_ERROR(member->Fit(samples));

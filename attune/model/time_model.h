@@ -45,11 +45,12 @@ class TimeModel {
   void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
                    std::span<Prediction> predictions) const;
 
-  // What was chosen for an algorithm: "nnls", "nnls+boosted_time". For one that was never seen,
-  // what was chosen over all.
+  // What was chosen for an algorithm: "nnls", "nnls+boosted_time". For one that was seldom or never
+  // seen, what was chosen over all.
   std::string ChosenFor(const std::string& algorithm) const;
 
-  // Those that have a choice of their own, in order.
+  // Those that it was fitted to five times of or more, in order. Those of twenty or more have a
+  // choice of their own.
   std::vector<std::string> algorithms() const;
 
   const FeatureSet& features() const { return features_; }

@@ -11,6 +11,7 @@
 namespace attune {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const ModelOrigin kOrigin = {"NVIDIA H200", "cudnn 9.19.0"};
@@ -114,6 +115,30 @@ TEST(ModelFile, ReadsBackAsTheSameModel) {
   EXPECT_EQ(ReadModelHeader(*text)->origin, kOrigin);
 }
 
+// Features are most of a file, and those of one configuration are the same for all its algorithms.
+TEST(ModelFile, HasTheFeaturesOfAConfigurationOnce) {
+  const std::vector<Sample> samples = SampleTimes(30, 0.1, 5);
+  const auto text = ModelText(Fitted(samples), kOrigin, {});
+  ASSERT_TRUE(text.ok());
+  const auto count = [&](std::string_view keyword) {
+    size_t found = 0;
+    for (size_t at = 0; (at = text->find(keyword, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+
+  EXPECT_EQ(count("\nat "), 30u);
+  EXPECT_EQ(count("\np "), 2 * samples.size());
+}
+
+TEST(TimeModel, AnAlgorithmOfFewTimesIsKnownAndTakesWhatWasChosenOverAll) {
+  std::vector<Sample> samples = SampleTimes(80, 0, 1);
+  for (size_t i = 0; i < 9; ++i) samples[i].row.algorithm = i < 5 ? "few" : "rare";
+  const TimeModel model = Fitted(samples);
+
+  EXPECT_THAT(model.algorithms(), ElementsAre("a", "b", "few"));
+  EXPECT_EQ(model.ChosenFor("few"), model.ChosenFor("never seen"));
+}
+
 TEST(ModelFile, AModelThatDoesNotFitIsRefusedWithAReason) {
   const std::vector<Sample> samples = SampleTimes(30, 0.1, 5);
   const auto text = ModelText(Fitted(samples), kOrigin, {});
@@ -128,8 +153,8 @@ TEST(ModelFile, AModelThatDoesNotFitIsRefusedWithAReason) {
       ReadModel(*text, {kOrigin.device, "cudnn 9.20.0"}, SampleFeatures()).status().message(),
       HasSubstr("cudnn 9.20.0"));
   EXPECT_EQ(ReadModel(*text, kOrigin, others).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ReadModel("attune_model 3\n" + *text, kOrigin, SampleFeatures()).status().message(),
-              HasSubstr("version 2"));
+  EXPECT_THAT(ReadModel("attune_model 4\n" + *text, kOrigin, SampleFeatures()).status().message(),
+              HasSubstr("version 3"));
   EXPECT_FALSE(ModelText(Fitted(samples), {"two\nlines", ""}, {}).ok());
 }
 
