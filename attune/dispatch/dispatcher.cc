@@ -65,8 +65,7 @@ std::string WhyNotCaptured(const Candidate& candidate) {
 }
 
 // Of those that are predicted to be quicker than the default, at `of_default`, those that are so by
-// more than the model errs stay before it, how many is returned, and the others follow it. Where
-// all times are uncertain the one that is predicted to be the quickest is the one most underrated.
+// more than the model errs stay before it, how many is returned, and the others follow it.
 size_t PutAheadWhoIsSurelyQuicker(std::vector<PredictedCandidate>& predicted,
                                   std::vector<PredictedCandidate>::iterator of_default) {
   const double default_ns = of_default->time_ns;
@@ -417,7 +416,10 @@ void Dispatcher::AddPredicted(Draft& draft) const {
   const auto of_default = std::ranges::find(predicted, *fallback, &PredictedCandidate::candidate);
   if (of_default == predicted.end()) return;
   const auto quicker = static_cast<size_t>(of_default - predicted.begin());
-  const bool is_doubted = PutAheadWhoIsSurelyQuicker(predicted, of_default) == 0 && quicker > 0;
+  // What somebody waits for is made ready first, which models know nothing of, and the default is
+  // what takes least.
+  const bool is_doubted =
+      is_hasty && PutAheadWhoIsSurelyQuicker(predicted, of_default) == 0 && quicker > 0;
   for (const PredictedCandidate& each : predicted) {
     Option option;
     option.candidate = each.candidate;

@@ -100,24 +100,32 @@ TEST_F(PredictionTest, APredictionGoesBeforeTheDefaultAndTheQuickestFirst) {
   EXPECT_FALSE(decision->is_tuned);
 }
 
-TEST_F(PredictionTest, WhoIsQuickerByLessThanModelsErrGoesBehindTheDefault) {
+TEST_F(PredictionTest, WhereSomebodyWaitsWhoIsQuickerByLessThanModelsErrGoesBehindTheDefault) {
   predictor_.times = {{machine_.quick->At(1), 20, 31},
                       {machine_.quick->At(2), 22, 29},
-                      {machine_.slow->At(0), 30, 33},
+                      {machine_.quick->At(0), 30, 33},
                       {machine_.plain->At(0), 40, 42}};
 
-  EXPECT_THAT(
-      Texts(Decide(Breadth::kEverything)->options),
-      ElementsAre("predicted test.quick-gemm@1{variant=2}", "predicted test.slow-gemm@1{variant=0}",
-                  "predicted test.quick-gemm@1{variant=1}",
-                  "predicted test.plain-gemm@1{variant=0}", "default test.quick-gemm@1{variant=0}",
-                  "default test.compiled-gemm@1{variant=0}"));
+  EXPECT_THAT(Texts(Decide(Breadth::kReady)->options),
+              ElementsAre("predicted test.quick-gemm@1{variant=2}",
+                          "predicted test.quick-gemm@1{variant=0}",
+                          "predicted test.quick-gemm@1{variant=1}",
+                          "predicted test.plain-gemm@1{variant=0}"));
 
   predictor_.times.erase(predictor_.times.begin() + 1);
-  const auto decision = Decide(Breadth::kEverything);
-  EXPECT_EQ(Texts(decision->options).front(), "predicted test.slow-gemm@1{variant=0}");
+  const auto decision = Decide(Breadth::kReady);
+  EXPECT_EQ(Texts(decision->options).front(), "predicted test.quick-gemm@1{variant=0}");
   EXPECT_EQ(decision->options.front().because,
             "A model is not sure enough that anything is quicker.");
+}
+
+TEST_F(PredictionTest, WhereNobodyWaitsTheQuickestServesHoweverSureTheModelIs) {
+  predictor_.times = {{machine_.quick->At(1), 20, 31}, {machine_.slow->At(0), 30, 33}};
+
+  const auto decision = Decide(Breadth::kEverything);
+
+  EXPECT_EQ(Texts(decision->options).front(), "predicted test.quick-gemm@1{variant=1}");
+  EXPECT_EQ(decision->options.front().because, "A model expects it to be the quickest.");
 }
 
 TEST_F(PredictionTest, AModelThatDoesNotKnowTheDefaultChoosesNothing) {

@@ -26,20 +26,24 @@ std::string TextOf(const std::vector<TimedCandidate>& timed) {
   return *ModelText(*model, kOrigin, {});
 }
 
-TEST(CandidateModel, KnowsCandidatesThatWereTimedForManyProblemsAndNoOthers) {
+TEST(CandidateModel, KnowsCandidatesThatWereTimedForFiveProblemsAndNoOthers) {
   std::vector<TimedCandidate> timed =
       TimedProducts(24, {{"host.a@1{threads=1}", 1}, {"host.b@1{}", 2}});
-  timed.push_back({timed[0].problem, "host.rare@1{}", 0.1});
-  timed.push_back({timed[0].problem, "no candidate", 0.1});
+  for (size_t i = 0; i < 5; ++i) {
+    timed.push_back({timed[2 * i].problem, "host.few@1{}", 0.1});
+    if (i < 4) timed.push_back({timed[2 * i].problem, "host.rare@1{}", 0.1});
+    timed.push_back({timed[2 * i].problem, "no candidate", 0.1});
+  }
 
   const auto model = CandidateModel::Read(TextOf(timed), kOrigin, "gemm");
 
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_THAT(model->known(),
-              ElementsAre(*ParseCandidate("host.a@1{threads=1}"), *ParseCandidate("host.b@1{}")));
+              ElementsAre(*ParseCandidate("host.a@1{threads=1}"), *ParseCandidate("host.b@1{}"),
+                          *ParseCandidate("host.few@1{}")));
   EXPECT_TRUE(model->Knows(*ParseCandidate("host.b@1{}")));
   EXPECT_FALSE(model->Knows(*ParseCandidate("host.rare@1{}")));
-  EXPECT_EQ(model->samples(), 50u);
+  EXPECT_EQ(model->samples(), 62u);
 }
 
 TEST(CandidateModel, PredictsWhoIsQuickerForAShapeFarFromAll) {
