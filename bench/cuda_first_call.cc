@@ -37,6 +37,7 @@
 #include "bench/geometric_mean.h"
 #include "bench/vendor_bounds.h"
 #include "include/attune/attune.h"
+#include "include/attune/questions.h"
 
 namespace attune {
 namespace {
@@ -69,6 +70,7 @@ constexpr Layer kLayers[] = {{3, 64, 7, 2, 1},      {64, 64, 3, 1, 4},    {64, 2
                              {1024, 256, 1, 1, 16}, {512, 512, 3, 1, 32}, {32, 32, 5, 1, 4}};
 constexpr int64_t kShortestSide = 160;
 constexpr int64_t kLongestSide = 800;
+constexpr int kAlignment = 256;  // In bytes, of what cuMemAlloc returns.
 
 void Check(attune_code code) {
   if (code == ATTUNE_OK) return;
@@ -92,6 +94,7 @@ attune_conv RandomConv(Random& random, const std::string& type) {
   conv.pad[1] = conv.pad[2] = layer.filter / 2;
   conv.stride[1] = conv.stride[2] = layer.stride;
   conv.type = type == "f16" ? ATTUNE_F16 : ATTUNE_F32;
+  conv.alignment_bytes = kAlignment;
   return conv;
 }
 
@@ -198,8 +201,15 @@ struct Row {
   double vendor_first_us = 0;
   double vendor_best_us = 0;
   double tuned_us = 0;
-  double served_us = 0;  // What served the first call, by turns with `tuned_us`.
+  double untuned_us = 0;  // By turns with `tuned_us`: what serves by then where nothing is tuned.
   double roofline_us = 0;
+  // What serves once everything is ready, untuned and tuned, and microseconds of a launch on the
+  // device of these two and of what served first.
+  std::string untuned;
+  std::string tuned;
+  double first_device_us = 0;
+  double untuned_device_us = 0;
+  double tuned_device_us = 0;
 };
 
 // Choices that run times obey which are made while it lives.
@@ -250,6 +260,15 @@ std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
   return rows;
 }
 
+// What is preferred, once it is ready.
+std::string Preferred(attune_runtime* runtime, const attune_conv& conv) {
+  attune_solution preferred{};
+  preferred.struct_size = sizeof preferred;
+  size_t count = 0;
+  Check(attune_conv_solutions(runtime, &conv, &preferred, 1, &count));
+  return preferred.candidate;
+}
+
 // Tunes `rows`, in their first call here. The host is shared and its speed changes from one minute
 // to the next: what `untuned` serves is timed once more, by turns with what was found.
 void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& options,
@@ -258,13 +277,44 @@ void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& opt
   for (size_t i = 0; i < rows.size(); ++i) {
     fmt::print(stderr, "Tuning {} of {}\n", i + 1, rows.size());
     device.TimeNs(runtime.get(), rows[i].conv);
-    std::vector<double> tuned_us, served_us;
+    std::vector<double> tuned_us, untuned_us;
     for (int pair = 0; pair < kPairs; ++pair) {
       tuned_us.push_back(device.TimeNs(runtime.get(), rows[i].conv) / 1e3);
-      served_us.push_back(device.TimeNs(untuned, rows[i].conv) / 1e3);
+      untuned_us.push_back(device.TimeNs(untuned, rows[i].conv) / 1e3);
     }
     rows[i].tuned_us = MedianOf(std::move(tuned_us));
-    rows[i].served_us = MedianOf(std::move(served_us));
+    rows[i].untuned_us = MedianOf(std::move(untuned_us));
+    rows[i].tuned = Preferred(runtime.get(), rows[i].conv);
+    rows[i].untuned = Preferred(untuned, rows[i].conv);
+  }
+}
+
+// What tuning compares: launches alone, many of them for each wait, by turns in a fresh process.
+void MeasureOnDevice(std::span<Row> rows) {
+  for (Row& row : rows) {
+    const Result<Problem> problem = ParseProblem(row.problem);
+    Require(problem.ok() ? Status::Ok() : problem.error());
+    RacePlan plan{.device = kDevice, .problem = *problem, .candidates = {}};
+    std::vector<size_t> places;
+    for (const std::string& text : {row.candidate, row.untuned, row.tuned}) {
+      const Result<Candidate> candidate = ParseCandidate(text);
+      Require(candidate.ok() ? Status::Ok() : candidate.error());
+      const auto found = std::ranges::find(plan.candidates, *candidate);
+      places.push_back(static_cast<size_t>(found - plan.candidates.begin()));
+      if (found == plan.candidates.end()) plan.candidates.push_back(*candidate);
+    }
+    const Result<RaceSamples> samples = RaceInFreshProcess(plan);
+    Require(samples.ok() ? Status::Ok() : samples.error());
+    const auto us = [&](size_t i) {
+      const std::vector<double>& of_candidate = (*samples)[places[i]];
+      if (!of_candidate.empty()) return MedianOf(of_candidate) / 1e3;
+      fmt::print(stderr, "{} failed in the race for {}.\n", Text(plan.candidates[places[i]]),
+                 row.problem);
+      return 0.0;
+    };
+    row.first_device_us = us(0);
+    row.untuned_device_us = us(1);
+    row.tuned_device_us = us(2);
   }
 }
 
@@ -372,8 +422,13 @@ nlohmann::ordered_json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
                       {"vendor_first_us", row.vendor_first_us},
                       {"vendor_best_us", row.vendor_best_us},
                       {"tuned_us", row.tuned_us},
-                      {"served_us", row.served_us},
-                      {"roofline_us", row.roofline_us}});
+                      {"untuned_us", row.untuned_us},
+                      {"roofline_us", row.roofline_us},
+                      {"untuned", row.untuned},
+                      {"tuned", row.tuned},
+                      {"first_device_us", row.first_device_us},
+                      {"untuned_device_us", row.untuned_device_us},
+                      {"tuned_device_us", row.tuned_device_us}});
   }
   nlohmann::ordered_json summary = {{"pictures", rows.size()},
                                     {"first_median_us", MedianOf(first_us)},
@@ -389,8 +444,9 @@ nlohmann::ordered_json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
   add("first_over_tuned", &Row::first_us, &Row::tuned_us);
   // Without what it takes to create what serves.
   add("steady_over_tuned", &Row::steady_us, &Row::tuned_us);
-  // With `--policy never` what the first call was served by; otherwise what has been found since.
-  add("served_over_tuned", &Row::served_us, &Row::tuned_us);
+  add("untuned_over_tuned", &Row::untuned_us, &Row::tuned_us);
+  add("first_over_tuned_on_device", &Row::first_device_us, &Row::tuned_device_us);
+  add("untuned_over_tuned_on_device", &Row::untuned_device_us, &Row::tuned_device_us);
   add("vendor_first_over_tuned", &Row::vendor_first_us, &Row::tuned_us);
   add("vendor_best_over_tuned", &Row::vendor_best_us, &Row::tuned_us);
   add("tuned_over_roofline", &Row::tuned_us, &Row::roofline_us);
@@ -400,7 +456,7 @@ nlohmann::ordered_json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
 void Print(const nlohmann::ordered_json& result) {
   constexpr const char* kColumns[][2] = {
       {"first us", "first_us"},       {"later us", "steady_us"}, {"vendor us", "vendor_first_us"},
-      {"its best", "vendor_best_us"}, {"tuned us", "tuned_us"},  {"untuned", "served_us"},
+      {"its best", "vendor_best_us"}, {"tuned us", "tuned_us"},  {"untuned", "untuned_us"},
       {"roofline", "roofline_us"}};
   for (const auto& [title, name] : kColumns) fmt::print("{:>9} ", title);
   fmt::print(" problem, candidate\n");
@@ -433,6 +489,7 @@ int Run(const Options& options) {
   MeasureTunedCalls(device, tuned, options,
                     is_kept ? options.database : (folder.path() / "tuned.db").string(),
                     runtime.get());
+  MeasureOnDevice(tuned);
   MeasureVendorCalls(device, tuned, options);
   Require(FindRooflines(rows));
   nlohmann::ordered_json result = ResultOf(rows, builds);

@@ -1,7 +1,8 @@
 // Models of time on recorded data: errors and choices on configurations that were held out, beside
 // the figures that others reached, simple baselines, and models of shuffled times.
 //
-//   models [--data DIR] [--only NAME] [--splits N] [--seed N] [--collected FILE] [--json]
+//   models [--data DIR] [--only NAME] [--splits N] [--seed N] [--collected FILE] [--tuned FILE]
+//          [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
 // neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (whose models learn at a row's place
@@ -10,8 +11,9 @@
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed: 1 on unless --seed names the
 // first one, so that what was chosen on some splits can be seen on others. Nothing is measured but
 // what fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
-// machine, for half a minute. FILE is what `cuda_conv_times` wrote, and a part of its own,
-// "collected". docs/models.md has the tables.
+// machine, for half a minute. FILE of --collected is what `cuda_conv_times` wrote, and a part of
+// its own, "collected"; that of --tuned has the times of tunings (first_answers.h), and is the part
+// "first_answer". docs/models.md has the tables.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -24,6 +26,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/models/choices.h"
+#include "bench/models/first_answers.h"
 #include "bench/models/fresh_sgemm.h"
 #include "bench/models/miopen_choices.h"
 #include "bench/models/serving_cost.h"
@@ -37,6 +40,7 @@ struct Options {
   int splits = 5;
   uint64_t seed = 1;
   std::string collected;
+  std::string tuned;
   bool json = false;
 };
 
@@ -175,6 +179,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "Of the first split; the others count on")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--collected", options.collected, "Times that cuda_conv_times wrote");
+  app.add_option("--tuned", options.tuned, "Times of tunings, for first answers");
   app.add_flag("--json", options.json, "One JSON object");
   CLI11_PARSE(app, argc, argv);
   std::vector<Figure> figures;
@@ -183,6 +188,9 @@ int Main(int argc, char** argv) {
   AddNeuSight(options, figures);
   if (IsWanted(options, "sgemm") || IsWanted(options, "fresh_sgemm")) AddSgemm(options, figures);
   AddCollected(options, figures);
+  if (!options.tuned.empty() && IsWanted(options, "first_answer")) {
+    AddFirstAnswerFigures(options.tuned, options.splits, options.seed, figures);
+  }
   AddMiopen(options, figures);
   if (IsWanted(options, "serving")) AddServingCostFigures(figures);
   PrintFigures(figures,

@@ -1,0 +1,142 @@
+#include "bench/models/first_answers.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/gzip.h"
+#include "attune/forecast/fitting.h"
+#include "attune/forecast/record_samples.h"
+#include "attune/model/csv.h"
+#include "attune/model/folds.h"
+#include "bench/models/score.h"
+
+namespace attune::bench {
+namespace {
+
+constexpr size_t kFolds = 5;
+
+struct Tuned {
+  TimeSamples times;
+  std::vector<bool> is_default;  // By sample.
+};
+
+Result<Tuned> ReadTuned(const std::filesystem::path& file) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFileUnpacked(file));
+  ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
+                          ColumnsOf(table, {"problem", "candidate", "time_ms", "is_default"}));
+  Tuned tuned;
+  std::vector<TimedCandidate> timed;
+  for (const CsvRow& row : table.rows) {
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(row.fields[columns[0]]));
+    ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, columns[2], 0));
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t is_default, WholeIn(row, columns[3], 0, 1));
+    timed.push_back({problem, row.fields[columns[1]], time_ms});
+    tuned.is_default.push_back(is_default == 1);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(tuned.times, SamplesOf(timed, "conv"));
+  if (tuned.times.left_out == 0) return tuned;
+  return InvalidArgument(
+      fmt::format("{} rows of it are no convolutions that models know.", tuned.times.left_out));
+}
+
+// What a model chooses of `rows`, which are of one problem; nothing where it does not know the
+// default.
+std::optional<size_t> Chosen(const TimeModel& model, const Tuned& tuned,
+                             const std::vector<size_t>& rows) {
+  const std::vector<std::string> algorithms = model.algorithms();
+  const std::set<std::string, std::less<>> known(algorithms.begin(), algorithms.end());
+  std::optional<size_t> chosen;
+  double least_ms = std::numeric_limits<double>::infinity();
+  bool knows_default = false;
+  for (const size_t i : rows) {
+    const FeatureRow& row = tuned.times.samples[i].row;
+    if (!known.contains(row.algorithm)) continue;
+    knows_default = knows_default || tuned.is_default[i];
+    Prediction prediction;
+    model.Predict({&row, 1}, {&prediction, 1});
+    if (prediction.median_ms >= least_ms) continue;
+    least_ms = prediction.median_ms;
+    chosen = i;
+  }
+  return knows_default ? chosen : std::nullopt;
+}
+
+using AnswerScores = std::map<std::string, PickScore>;
+
+void AddPicks(const TimeModel& model, const TimeModel& shuffled, const Tuned& tuned,
+              const std::vector<size_t>& rows, AnswerScores& scores) {
+  const auto time_ms = [&](size_t i) { return tuned.times.samples[i].time_ms; };
+  const auto standing = std::ranges::find_if(rows, [&](size_t i) { return tuned.is_default[i]; });
+  if (standing == rows.end()) return;  // It failed, and so it serves nobody.
+  const double best_ms = time_ms(*std::ranges::min_element(rows, {}, time_ms));
+  const auto add = [&](const char* name, std::optional<size_t> chosen) {
+    scores[name].Add(time_ms(chosen.value_or(*standing)), best_ms);
+  };
+  add("", Chosen(model, tuned, rows));
+  add("shuffled_", Chosen(shuffled, tuned, rows));
+  add("default_", *standing);
+  std::optional<size_t> best_known;
+  for (const std::string& algorithm : model.algorithms()) {
+    for (const size_t i : rows) {
+      if (tuned.times.samples[i].row.algorithm != algorithm) continue;
+      if (!best_known.has_value() || time_ms(i) < time_ms(*best_known)) best_known = i;
+    }
+  }
+  add("best_known_", best_known);
+}
+
+Result<TimeModel> FitWithout(const Tuned& tuned, const std::vector<size_t>& folds, size_t fold,
+                             std::optional<uint64_t> shuffled_by) {
+  std::vector<Sample> learnt;
+  for (size_t i = 0; i < folds.size(); ++i) {
+    if (folds[i] != fold) learnt.push_back(tuned.times.samples[i]);
+  }
+  if (shuffled_by.has_value()) ShuffleTimes(learnt, *shuffled_by);
+  return FitUsual(tuned.times.features, learnt);
+}
+
+Status AddSplit(const Tuned& tuned, uint64_t seed, AnswerScores& scores) {
+  const std::vector<size_t> folds = FoldsByConfiguration(tuned.times.samples, kFolds, seed);
+  for (size_t fold = 0; fold < kFolds; ++fold) {
+    ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, FitWithout(tuned, folds, fold, std::nullopt));
+    ATTUNE_ASSIGN_OR_RETURN(const TimeModel shuffled, FitWithout(tuned, folds, fold, seed));
+    std::map<uint64_t, std::vector<size_t>> held_out;
+    for (size_t i = 0; i < folds.size(); ++i) {
+      if (folds[i] == fold) held_out[tuned.times.samples[i].configuration].push_back(i);
+    }
+    for (const auto& [configuration, rows] : held_out) {
+      AddPicks(model, shuffled, tuned, rows, scores);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddFirstAnswerFigures(const std::filesystem::path& file, int splits, uint64_t seed,
+                           std::vector<Figure>& figures) {
+  const auto tuned = ReadTuned(file);
+  Require(tuned.status());
+  AnswerScores scores;
+  for (int i = 0; i < splits; ++i) {
+    Require(AddSplit(*tuned, seed + static_cast<uint64_t>(i), scores));
+  }
+  for (const auto& [name, score] : scores) {
+    figures.push_back({fmt::format("first_answer_{}geomean_regret", name), score.GeometricRegret(),
+                       name.empty() ? "<= 1.15" : ""});
+    figures.push_back(
+        {fmt::format("first_answer_{}wrong_pick_pct", name), score.WrongPercent(), ""});
+  }
+  figures.push_back({"first_answer_picks", static_cast<double>(scores[""].picks), ""});
+}
+
+}  // namespace attune::bench
