@@ -2,24 +2,36 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 #include "attune/base/random.h"
 
 namespace attune {
 namespace {
 
-constexpr size_t kMostForNeighbours = 5000;
+constexpr size_t kMostForAll = 5000;
+// Neighbours of a problem are looked for among all, in a caller's thread.
+constexpr size_t kMostProblemsForNeighbours = 250;
 constexpr uint64_t kSeed = 1;
+
+size_t ProblemsOf(const std::vector<Sample>& samples) {
+  std::set<uint64_t> configurations;
+  for (const Sample& sample : samples) configurations.insert(sample.configuration);
+  return configurations.size();
+}
+
+Result<TimeModel> Unfitted(const FeatureSet& features, const std::vector<Sample>& samples) {
+  if (samples.size() <= kMostForAll) return TimeModel::Standard(features, {});
+  if (ProblemsOf(samples) <= kMostProblemsForNeighbours) {
+    return TimeModel::ForChoosingAmongMany(features);
+  }
+  return TimeModel::ForChoosing(features);
+}
 
 }  // namespace
 
 Result<TimeModel> FitUsual(const FeatureSet& features, const std::vector<Sample>& samples) {
-  if (samples.size() > kMostForNeighbours) {
-    TimeModel model = TimeModel::ForChoosing(features);
-    ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
-    return model;
-  }
-  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::Standard(features, {}));
+  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, Unfitted(features, samples));
   ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
   return model;
 }

@@ -11,8 +11,9 @@
 
 namespace attune {
 
-// Of up to 5,000 samples what cross-validation chooses of all members, of more trees for choosing
-// alone: neighbours are looked for among all samples. Fails as TimeModel::Fit() does.
+// Of up to 5,000 samples what cross-validation chooses of all members. Of more, which takes longer
+// for each of them, trees for choosing and, of up to 250 problems, neighbours; of more problems the
+// trees alone. Fails as TimeModel::Fit() does.
 Result<TimeModel> FitUsual(const FeatureSet& features, const std::vector<Sample>& samples);
 
 // What a model of the others reaches on `share` of the configurations, drawn with a fixed seed;

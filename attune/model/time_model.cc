@@ -81,6 +81,13 @@ TimeModel TimeModel::ForChoosing(const FeatureSet& features) {
   return TimeModel(features, std::move(members));
 }
 
+Result<TimeModel> TimeModel::ForChoosingAmongMany(const FeatureSet& features) {
+  TimeModel model = ForChoosing(features);
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Regressor> nearest, NearestRegressor::Make(features, {}));
+  model.members_.push_back(std::move(nearest));
+  return model;
+}
+
 Result<TimeModel::LogErrors> TimeModel::HeldOutErrors(std::span<const Sample> samples) const {
   LogErrors errors(members_.size(), std::vector<double>(samples.size()));
   const std::vector<size_t> folds = FoldsByConfiguration(samples, kFolds, kSeed);

@@ -32,6 +32,10 @@ class TimeModel {
   // looked for among.
   static TimeModel ForChoosing(const FeatureSet& features);
 
+  // The same and neighbours, for many candidates of few problems: trees need more times of each
+  // than one in a hundred configs of a library gets.
+  static Result<TimeModel> ForChoosingAmongMany(const FeatureSet& features);
+
   // Holds every fifth of the configurations out in turn, chooses for each algorithm the member, or
   // the geometric mean of two, with the least mean error there, and fits the chosen ones to all
   // samples. Fails as their Fit() does, and with kFailedPrecondition for fewer than two
