@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/terminal.h"
 #include "attune/base/file.h"
 #include "attune/base/process_variables.h"
@@ -116,6 +117,14 @@ void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>&
 void AddKernelFileOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
                           std::string& device, std::string& path) {
   AddOptions(verb, group, problems, device, {false, &path});
+}
+
+Status CheckNoInputOfKernel(const std::string& output, const std::string& path) {
+  if (path.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelFile file, kernel::LoadOwnKernel(path));
+  std::vector<std::string> inputs;
+  for (const std::filesystem::path& read : file.read_files) inputs.push_back(read.string());
+  return CheckNoInput(output, inputs);
 }
 
 Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& problems) {

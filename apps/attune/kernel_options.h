@@ -29,6 +29,10 @@ void AddKernelFileOptions(CLI::App& verb, CLI::App& group, std::vector<std::stri
 void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
                       std::string& device, std::string& path);
 
+// kInvalidArgument if `output` is one of the files that the kernel of the file `path` is made of,
+// whose author has no others. Without a path there are none.
+Status CheckNoInputOfKernel(const std::string& output, const std::string& path);
+
 // Ok, or why a user's kernel among `problems` cannot be tuned at `place`: nobody there has it, or
 // its constraints leave no config.
 Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& problems);

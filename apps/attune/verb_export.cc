@@ -1,7 +1,6 @@
 // attune export: the choices in files that other programs read.
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -167,18 +166,10 @@ Status CheckWhatIsMeant(const ExportOptions& options) {
   return InvalidArgument("--format is required, unless --wisdom is given.");
 }
 
-// Whoever has a kernel has its files by hand.
 Status CheckReplacesNothing(Application& application, const ExportOptions& options) {
-  std::vector<std::string> inputs = {options.results, options.kernel, application.named_database()};
-  if (!options.kernel.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelFile file, kernel::LoadOwnKernel(options.kernel));
-    std::vector<std::string> beside = file.source_names;
-    beside.push_back(file.own->reference.file);
-    for (const std::string& name : beside) {
-      inputs.push_back((std::filesystem::path(options.kernel).parent_path() / name).string());
-    }
-  }
-  return CheckNoInput(options.file, inputs);
+  ATTUNE_RETURN_IF_ERROR(CheckNoInputOfKernel(options.file, options.kernel));
+  return CheckNoInput(options.file,
+                      std::vector<std::string>{options.results, application.named_database()});
 }
 
 Status CheckPyTorch(const ExportOptions& options) {

@@ -8,6 +8,7 @@
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/objective_run.h"
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/report/page.h"
 #include "apps/attune/report/plots.h"
 #include "apps/attune/report/report_data.h"
@@ -26,6 +27,7 @@ struct ReportOptions {
   ProblemSelection selection;
   std::string file;
   std::string device;  // FindRecordPlace.
+  std::string kernel;  // The file of a user's kernel.
   std::string model;   // A file of 'attune model fit'; empty: what is beside the database.
   bool json = false;
 };
@@ -103,6 +105,9 @@ Result<CandidateModels> ModelsToShow(Application& application, const ReportOptio
 
 Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInputOfKernel(options.file, options.kernel));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(
+      options.file, std::vector<std::string>{options.model, application.named_database()}));
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
@@ -146,7 +151,8 @@ void AddReportVerb(CLI::App& program, Invocation& invocation) {
                    "Show what this model predicts beside what was measured (default: that of the "
                    "device beside the database, if 'attune model fit' has made one)")
       ->type_name("FILE");
-  AddKernelOptions(*verb, *group, options->selection.problems, options->device);
+  AddKernelFileOptions(*verb, *group, options->selection.problems, options->device,
+                       options->kernel);
   AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

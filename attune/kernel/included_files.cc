@@ -56,11 +56,11 @@ std::vector<fs::path> FoldersOf(const std::vector<std::string>& compile_options)
 
 }  // namespace
 
-Result<std::string> TextsOfIncludedFiles(std::string_view source, const fs::path& folder,
-                                         const std::vector<std::string>& compile_options) {
+Result<IncludedFiles> FindIncludedFiles(std::string_view source, const fs::path& folder,
+                                        const std::vector<std::string>& compile_options) {
   const std::vector<fs::path> folders = FoldersOf(compile_options);
   std::set<fs::path> seen;
-  std::string texts;
+  IncludedFiles included;
   std::vector<std::pair<std::string, fs::path>> left = {{std::string(source), folder}};
   while (!left.empty()) {
     const auto [text, of_text] = std::move(left.back());
@@ -74,7 +74,8 @@ Result<std::string> TextsOfIncludedFiles(std::string_view source, const fs::path
         if (is_not_there || !seen.insert(path).second) continue;
         auto content = ReadFileAtOnce(path);
         if (!content.ok()) continue;
-        texts += *content;
+        included.texts += *content;
+        included.paths.push_back(path);
         left.emplace_back(*std::move(content), path.parent_path());
         if (seen.size() <= kMaxIncludedFiles) continue;
         return InvalidArgument(fmt::format(
@@ -83,7 +84,7 @@ Result<std::string> TextsOfIncludedFiles(std::string_view source, const fs::path
       }
     }
   }
-  return texts;
+  return included;
 }
 
 }  // namespace attune::kernel

@@ -20,7 +20,7 @@ class IncludedFilesTest : public testing::Test {
     ASSERT_TRUE(WriteFileAtomically(path, text).ok());
   }
   std::string TextsOf(const std::string& source, const std::vector<std::string>& options = {}) {
-    return *TextsOfIncludedFiles(source, folder_->path(), options);
+    return FindIncludedFiles(source, folder_->path(), options)->texts;
   }
   std::string Folder(const std::string& name) { return (folder_->path() / name).string(); }
 
@@ -63,9 +63,9 @@ TEST_F(IncludedFilesTest, MoreThanAreFollowedAreAnError) {
     source += "#include \"" + std::to_string(i) + ".h\"\n";
   }
 
-  const auto texts = TextsOfIncludedFiles(source, folder_->path(), {});
+  const auto included = FindIncludedFiles(source, folder_->path(), {});
 
-  EXPECT_THAT(texts.status().message(), HasSubstr("more than 1000 files"));
+  EXPECT_THAT(included.status().message(), HasSubstr("more than 1000 files"));
 }
 
 }  // namespace

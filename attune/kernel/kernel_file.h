@@ -145,10 +145,13 @@ struct KernelFile {
   // Of a user's kernel: what its compiler is told beside what attune says, in order.
   std::vector<std::string> compile_options;
   // What the compiler reads first of all: a source in OpenCL C needs some to be CUDA C++. Filled
-  // by LoadKernelFile, as the next two are.
+  // by LoadKernelFile, as the next three are.
   std::string_view prelude;
-  std::string source;            // The text of all sources, in order, or the binary.
-  Fingerprint content;           // Of the JSON, the prelude and the sources.
+  std::string source;   // The text of all sources, in order, or the binary.
+  Fingerprint content;  // Of the JSON, the prelude and the sources.
+  // All that it is made of: itself, its sources, what these include, its data. LoadReference adds
+  // what the reference is made of.
+  std::vector<std::filesystem::path> read_files;
   std::optional<OwnKernel> own;  // Of the operator `kernel`.
 
   // No size is compiled in: a shape never seen compiles nothing.

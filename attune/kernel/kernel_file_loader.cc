@@ -23,27 +23,43 @@ Status LoadBinary(const std::filesystem::path& path, KernelFile& file) {
                                        file.source_names.front(), bytes->size(), kMaxBinaryBytes));
   }
   file.source = *std::move(bytes);
+  file.read_files.push_back(path.parent_path() / file.source_names.front());
   return Status::Ok();
 }
 
 // A comment behind the source that changes with what it includes: programs that were built before
 // are others, and so are problems.
 Status NoteIncludedFiles(const std::filesystem::path& folder, KernelFile& file) {
-  auto texts = TextsOfIncludedFiles(file.source, folder, file.compile_options);
-  if (!texts.ok()) return texts.error().WithContext("/sources");
-  if (texts->empty()) return Status::Ok();
-  file.source += fmt::format("// Included files: {}\n", FingerprintOf(*texts).ToHex());
+  const auto included = FindIncludedFiles(file.source, folder, file.compile_options);
+  if (!included.ok()) return included.error().WithContext("/sources");
+  file.read_files.insert(file.read_files.end(), included->paths.begin(), included->paths.end());
+  if (included->texts.empty()) return Status::Ok();
+  file.source += fmt::format("// Included files: {}\n", FingerprintOf(included->texts).ToHex());
   return Status::Ok();
+}
+
+// What is read when a problem is begun.
+void NoteDataFiles(const std::filesystem::path& folder, KernelFile& file) {
+  if (!file.own.has_value()) return;
+  for (const OwnOperand& operand : file.own->operands) {
+    if (operand.data.has_value()) file.read_files.push_back(folder / operand.data->path);
+  }
+  for (const auto& [operand, data] : file.own->reference.data) {
+    file.read_files.push_back(folder / data.path);
+  }
 }
 
 // Sources of `file`, and its content, which is `json` with them.
 Status LoadSources(const std::filesystem::path& path, std::string_view json, KernelFile& file) {
+  file.read_files = {path};
+  NoteDataFiles(path.parent_path(), file);
   for (size_t i = 0; i < file.source_names.size() && !file.is_binary; ++i) {
     const std::string place = fmt::format("/sources/{}", i);
     const bool is_opencl =
         file.source_names[i].ends_with(".cl") || file.source_names[i].ends_with(".opencl");
     if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
     Result<std::string> text = ReadFileAtOnce(path.parent_path() / file.source_names[i]);
+    file.read_files.push_back(path.parent_path() / file.source_names[i]);
     if (!text.ok()) return text.error().WithContext(place);
     if (const Status source = RefuseCompiledCode(file.source_names[i], *text); !source.ok()) {
       return InvalidArgument(source.message()).WithContext(place);

@@ -199,15 +199,18 @@ Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& p
     const Status same = CheckSameOperands(own, *loaded->own);
     if (!same.ok()) return same.WithContext(fmt::format("{}: {}", place, other.string()));
     own.content = FingerprintOf(own.content.ToHex() + loaded->own->content.ToHex());
+    file.read_files.insert(file.read_files.end(), loaded->read_files.begin(),
+                           loaded->read_files.end());
     reference = std::make_unique<KernelFile>(*std::move(loaded));
   }
   if (!own.reference.program.empty()) {
     // Scripts of an interpreter are arguments: each that is a file counts.
     for (const std::string& word : own.reference.program) {
-      const auto content = ReadFileAtOnce(path.parent_path() / word);
-      if (content.ok()) {
-        own.content = FingerprintOf(own.content.ToHex() + FingerprintOf(*content).ToHex());
-      }
+      const std::filesystem::path read = path.parent_path() / word;
+      const auto content = ReadFileAtOnce(read);
+      if (!content.ok()) continue;
+      own.content = FingerprintOf(own.content.ToHex() + FingerprintOf(*content).ToHex());
+      file.read_files.push_back(read);
     }
   }
   file.content = FingerprintOf(file.content.ToHex() + own.content.ToHex());

@@ -409,6 +409,29 @@ TEST_F(OwnKernelLibraryTest, AnEditedHeaderIsAnotherProblemAndAnotherProgram) {
   EXPECT_NE(before.files[0].source, after.files[0].source);
 }
 
+TEST_F(OwnKernelLibraryTest, KnowsAllFilesThatItIsMadeOf) {
+  Write("scale.cl", "#include \"factor.h\"\nkernel void scale() {}");
+  Write("factor.h", "#include \"more.h\"\n");
+  Write("more.h", "");
+  Json other = Scale();
+  other["name"] = "plain";
+  other["sources"] = Json::array({"plain.cl"});
+  Write("plain.json", other.dump());
+  Write("plain.cl", "kernel void scale() {}");
+  Json json = Scale();
+  json["reference"] = Json{{"kernel", "plain.json"}};
+  json["operands"][1]["fill"] = {{"file", {{"path", "x.gz"}, {"xxh128", std::string(32, '0')}}}};
+  json["attune_kernel_file"] = 4;
+
+  const auto file = LoadOwnKernel(Write("scale.json", json.dump()));
+
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::set<std::string> names;
+  for (const auto& path : file->read_files) names.insert(path.filename());
+  EXPECT_EQ(names, (std::set<std::string>{"factor.h", "more.h", "plain.cl", "plain.json",
+                                          "scale.cl", "scale.json", "x.gz"}));
+}
+
 TEST_F(OwnKernelLibraryTest, AReferenceInAnotherFileHasToTakeTheSameOperands) {
   Write("scale.cl", "kernel void scale() {}");
   Json other = Scale();
