@@ -34,6 +34,9 @@ class ScopeChecker {
     // Sizes are also macros in upper case.
     for (const std::string& size : fields.sizes) taken_.insert(MacroOf(size));
     for (const std::string& size : fields.derived) taken_.insert(MacroOf(size));
+    for (const Parameter& parameter : file.parameters) declared_.insert(parameter.name);
+    for (const NamedExpression& definition : file.definitions) declared_.insert(definition.name);
+    for (const NamedExpression& variable : file.variables) declared_.insert(variable.name);
   }
 
   Status Check() {
@@ -79,7 +82,8 @@ class ScopeChecker {
                   const Names& scope) const {
     for (const std::string& name : expression.names()) {
       if (scope.contains(name)) continue;
-      const bool known = all_.contains(name) || limits_.contains(name) || taken_.contains(name);
+      const bool known = all_.contains(name) || limits_.contains(name) || taken_.contains(name) ||
+                         declared_.contains(name);
       return InvalidArgument(
           fmt::format("{}: '{}' reads '{}', which {}.", place, expression.text(), name,
                       known ? "is not known where this is evaluated" : "does not exist"));
@@ -166,6 +170,7 @@ class ScopeChecker {
   Names build_;    // Known when compiling.
   Names all_;      // Known when launching.
   Names taken_;
+  Names declared_;  // By the file, here or further on.
 };
 
 }  // namespace
