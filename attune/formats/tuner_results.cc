@@ -18,6 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxTried = 10'000'000;
+// Far more than results have. Whoever prints a value calls itself as often as it nests.
+constexpr int kMaxNesting = 64;
 
 constexpr std::pair<std::string_view, const char*> kKernelTunerFailures[] = {
     {"CompilationFailedConfig", "compile"},
@@ -46,6 +48,20 @@ Json ParsePerhapsTorn(std::string_view text) {
     }
   }
   return document;
+}
+
+bool NestsTooDeep(std::string_view json) {
+  int depth = 0;
+  bool is_in_text = false;
+  for (size_t i = 0; i < json.size() && depth <= kMaxNesting; ++i) {
+    const char c = json[i];
+    if (is_in_text && c == '\\') ++i;
+    if (c == '"') is_in_text = !is_in_text;
+    if (is_in_text) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+  }
+  return depth > kMaxNesting;
 }
 
 Result<ParameterValue> ValueOf(const std::string& place, const Json& value) {
@@ -337,6 +353,10 @@ void Take(const Record& record, TriedConfig& tried) {
 }  // namespace
 
 Result<TunerResults> ReadTunerResults(std::string_view json) {
+  if (NestsTooDeep(json)) {
+    return InvalidArgument(fmt::format(
+        "(the whole file): nests more than {} levels deep, which no results do.", kMaxNesting));
+  }
   const Json document = ParsePerhapsTorn(json);
   if (document.is_discarded()) {
     return InvalidArgument("(the whole file): this is not JSON, nor a cache whose end is torn.");

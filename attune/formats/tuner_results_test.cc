@@ -136,6 +136,18 @@ TEST(TunerResultsTest, WhatIsNoTimeOrNoOutcomeOfT4IsRefused) {
   EXPECT_THAT(error("1e-320", R"("correct")"), HasSubstr("are no time"));
 }
 
+TEST(TunerResultsTest, WhatNestsWithoutEndIsRefused) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+
+  for (const char* const key : {"objectives", "invalidity"}) {
+    const auto results = ReadTunerResults(
+        fmt::format(R"({{"results": [{{"configuration": {{"x": 1}}, "{}": {}}}]}})", key, deep));
+
+    EXPECT_THAT(results.status().message(), HasSubstr("more than 64 levels"));
+  }
+  EXPECT_TRUE(ReadTunerResults(fmt::format(R"({{"results": [], "of": "\"{}"}})", deep)).ok());
+}
+
 TEST(TunerResultsTest, T4OfOtherObjectivesAndValuesThatDoNotFitAreRefused) {
   const auto read = [](std::string_view value, std::string_view objectives) {
     return ReadTunerResults(std::string(R"({"results": [{"configuration": {"x": )") +

@@ -6,6 +6,7 @@
 #include "attune/kernel/compiled_code.h"
 #include "attune/kernel/included_files.h"
 #include "attune/kernel/json_line.h"
+#include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/opencl_on_cuda.h"
 #include "attune/kernel/t1_file.h"
@@ -14,6 +15,8 @@ namespace attune::kernel {
 namespace {
 
 constexpr size_t kMaxBinaryBytes = size_t{64} * 1024 * 1024;
+// More than kernel files have: parts of it are not for the kernel, and other tuners'.
+constexpr int kMaxT1Depth = 32;
 
 Status LoadBinary(const std::filesystem::path& path, KernelFile& file) {
   Result<std::string> bytes = ReadFileAtOnce(path.parent_path() / file.source_names.front());
@@ -106,8 +109,10 @@ Status AtT1Place(const Status& status, const std::filesystem::path& path, std::s
 }
 
 Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
-                          const nlohmann::json& document, KernelLanguage language) {
-  const auto converted = KernelFileOfT1(document);
+                          KernelLanguage language) {
+  const auto document = ParseStrictJson(json, kMaxT1Depth);
+  if (!document.ok()) return AtPlace(document.error(), path, json, true);
+  const auto converted = KernelFileOfT1(*document);
   if (!converted.ok()) return AtPlace(converted.error(), path, json, true);
   Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
   if (!file.ok()) return AtT1Place(file.error(), path, json);
@@ -124,7 +129,7 @@ Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLangu
   const auto document = json.size() <= kMaxKernelFileBytes
                             ? nlohmann::json::parse(json, nullptr, false)
                             : nlohmann::json();
-  if (IsT1(document)) return LoadT1(path, json, document, language);
+  if (IsT1(document)) return LoadT1(path, json, language);
   Result<KernelFile> file = ParseKernelFile(json, language);
   const bool is_own = document.is_object() && document.contains("operator") &&
                       document["operator"] == kOwnKernelOperator;

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/text.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/space/expression.h"
@@ -146,10 +147,10 @@ class T1Reader {
     std::replace(text.begin(), text.end(), '\'', '"');
     text = std::regex_replace(text, std::regex(R"(\bTrue\b)"), "true");
     text = std::regex_replace(text, std::regex(R"(\bFalse\b)"), "false");
-    Json values = Json::parse(text, nullptr, false);
-    if (values.is_array()) return values;
+    auto values = ParseStrictJson(text, 1);
+    if (values.ok() && values->is_array()) return values;
     return place.Error(
-        fmt::format("'{}' is computed, and only lists of values can be read.", text));
+        fmt::format("'{}' is computed, and only lists of values can be read.", Excerpt(text)));
   }
 
   Status ReadSpace(const JsonPlace& space) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
+#include "attune/base/scratch_folder.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/own_kernel.h"
@@ -126,6 +127,30 @@ TEST(T1FileTest, WhatCannotBeExpressedIsRefusedByName) {
     EXPECT_THAT(converted.error().message(), HasSubstr(one.place));
     EXPECT_THAT(converted.error().message(), HasSubstr(one.reason));
   }
+}
+
+TEST(T1FileTest, ListsThatNestWithoutEndAreNoValues) {
+  Json json = Stencil();
+  json["ConfigurationSpace"]["TuningParameters"][0]["Values"] =
+      std::string(100'000, '[') + std::string(100'000, ']');
+
+  const Status refused = KernelFileOfT1(json).status();
+
+  EXPECT_THAT(refused.message(), HasSubstr("/ConfigurationSpace/TuningParameters/0/Values"));
+  EXPECT_LT(refused.message().size(), 300u);
+}
+
+TEST(T1FileTest, AKeyThatStandsTwiceIsRefusedWithItsPlace) {
+  const auto folder = *ScratchFolder::Make("t1");
+  std::string json = *ReadFile(ATTUNE_T1_FOLDER "/stencil.json");
+  json.replace(json.find("\"KernelFile\""), 12, "\"KernelName\"");
+  const auto path = folder->path() / "twice.json";
+  ASSERT_TRUE(WriteFileAtomically(path, json).ok());
+
+  const auto file = LoadKernelFile(path, KernelLanguage::kOpenCl);
+
+  EXPECT_THAT(file.status().message(),
+              HasSubstr("/KernelSpecification/KernelName: the key 'KernelName' stands twice"));
 }
 
 TEST(T1FileTest, ValuesMayBeOfEachTypeThatT1Has) {
