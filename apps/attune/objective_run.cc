@@ -15,6 +15,7 @@
 #include "attune/kernel/own_kernel.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/tuner/new_set.h"
+#include "attune/tuner/past_tuning.h"
 #include "storage/sql/figure_database.h"
 #include "storage/sql/servers/database_servers.h"
 
@@ -39,9 +40,10 @@ int64_t TimeOf(const MeasurementSet& set) {
   return time_ns;
 }
 
-// Whether `front` is as good as one that would be measured at `place` now, in `per_problem_ns`.
-bool Suffices(const ObjectiveFront& front, const Place& place, int64_t per_problem_ns) {
-  if (TimeOf(front.set) < per_problem_ns) return false;
+// Whether `front` is as good as one that would be measured at `place` now.
+bool Suffices(const ObjectiveFront& front, const Place& place, const TuneOptions& tune) {
+  if (TimeOf(front.set) < tune.per_problem_ns) return false;
+  if (MayTryMore(front.set, tune.max_candidates)) return false;
   const MatchPolicy policy = MatchPolicy::Default();
   return std::all_of(front.points.begin(), front.points.end(), [&](const FrontPoint& point) {
     const Judgement judged = policy.Judge(point.candidate, front.set.target, front.set.environment,
@@ -103,7 +105,7 @@ class Runner {
     if (run.run.budget_ns > 0) bounds_.end_ns = application.begin_ns() + run.run.budget_ns;
   }
 
-  Result<FrontOutcome> Tune(const Problem& problem, size_t problem_count) {
+  Result<FrontOutcome> Tune(const Problem& problem, const Sought& sought, size_t problem_count) {
     FrontOutcome outcome;
     state_.problem_count = problem_count;
     outcome.problem = problem;
@@ -111,23 +113,30 @@ class Runner {
     const FrontQuery query{problem, place_.target, run_.objective};
     ATTUNE_ASSIGN_OR_RETURN(outcome.front, FindFront(*parts_.store, figures_, query));
     const bool is_tuned = outcome.front.has_value() && !run_.run.retune &&
-                          Suffices(*outcome.front, place_, run_.tune.per_problem_ns);
+                          Suffices(*outcome.front, place_, run_.tune);
     const bool is_over =
         interruption_.requested() || (bounds_.end_ns > 0 && clock_.NowNs() >= bounds_.end_ns);
     if (is_tuned) {
       outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
     } else if (!is_over) {
-      ATTUNE_RETURN_IF_ERROR(TuneOne(query, outcome));
+      const Status tuned = TuneOne(query, sought, outcome);
+      if (EndsTheRun(tuned)) return tuned;
+      if (!tuned.ok()) NoteError(tuned, outcome);
     }
     ++state_.problem_index;
     return outcome;
   }
 
  private:
-  Status TuneOne(const FrontQuery& query, FrontOutcome& outcome) {
-    ATTUNE_ASSIGN_OR_RETURN(const auto names, ParseObjectives(run_.objective));
-    ATTUNE_ASSIGN_OR_RETURN(const Sought sought,
-                            SoughtBy(names, run_.kernel_file, place_, query.problem));
+  // The problem could not be tuned; the next one may.
+  static void NoteError(const Status& error, FrontOutcome& outcome) {
+    outcome.message = error.message();
+    if (error.code() == StatusCode::kDeadlineExceeded) return;
+    outcome.kind = error.code() == StatusCode::kUnsupported ? ProblemOutcome::Kind::kUnsupported
+                                                            : ProblemOutcome::Kind::kFailed;
+  }
+
+  Status TuneOne(const FrontQuery& query, const Sought& sought, FrontOutcome& outcome) {
     ATTUNE_ASSIGN_OR_RETURN(const auto solvers, tuner_.FindParticipants(query.problem));
     const Tuner::Listener listener = [this](const TuneProgress& tune) {
       state_.tune = tune;
@@ -216,8 +225,10 @@ Result<std::vector<std::string>> ParseObjectives(const std::string& text) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     });
     if (is_name && std::count(names.begin(), names.end(), name) == 1) continue;
-    return InvalidArgument(fmt::format("--objective {}: '{}' is no name, or stands twice.",
-                                       Printable(text), Printable(name)));
+    return InvalidArgument(fmt::format(
+        "--objective '{}': '{}' {}.", Printable(text), Printable(name),
+        is_name ? "stands twice"
+                : "is no name: one has a-z 0-9 _, and two are apart by a comma without a blank"));
   }
   if (names.size() <= kMaxObjectives) return names;
   return InvalidArgument(fmt::format("--objective {} has {} names; one or two are possible.",
@@ -241,10 +252,6 @@ Result<Sought> SoughtBy(const std::vector<std::string>& names, const std::string
       continue;
     }
     const kernel::OwnFigure* const figure = kernel::FindFigure(file, name);
-    if (figure == nullptr) {
-      return InvalidArgument(fmt::format("Kernel {} has no figure '{}'; --objective may name {}.",
-                                         own.name, name, FigureNames(file)));
-    }
     sought.objectives.push_back(figure->objective);
     ATTUNE_ASSIGN_OR_RETURN(sought.meter.outputs.emplace_back(),
                             kernel::SourceOf(*figure, file, own.sizes));
@@ -254,7 +261,7 @@ Result<Sought> SoughtBy(const std::vector<std::string>& names, const std::string
 
 Status CheckObjective(const Application& application, const ObjectiveRun& run,
                       const std::string& device) {
-  ATTUNE_RETURN_IF_ERROR(ParseObjectives(run.objective).status());
+  ATTUNE_ASSIGN_OR_RETURN(const auto names, ParseObjectives(run.objective));
   if (run.kernel_file.empty()) {
     return InvalidArgument("--objective is for a kernel of your own: give --kernel FILE.");
   }
@@ -264,18 +271,41 @@ Status CheckObjective(const Application& application, const ObjectiveRun& run,
   if (device.ends_with(":all")) {
     return InvalidArgument("--objective works at one device at a time: name one, as cuda:0.");
   }
+  if (!run.tune.prune.none()) {
+    return InvalidArgument(
+        "--prune and --top go by what a model says of times: leave them out, or --objective.");
+  }
+  if (run.tune.limits.max_launches > 0) {
+    return InvalidArgument(
+        "--max-iterations is of races for time, and --objective has none: leave one of them out.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelFile file, kernel::LoadOwnKernel(run.kernel_file));
+  for (const std::string& name : names) {
+    const bool is_known = name == kTimeObjective || name == kEnergyObjective ||
+                          kernel::FindFigure(file, name) != nullptr;
+    if (is_known) continue;
+    return InvalidArgument(fmt::format("Kernel {} has no figure '{}'; --objective may name {}.",
+                                       file.name, name, FigureNames(file)));
+  }
   return Status::Ok();
 }
 
 Result<int> TuneForObjective(Application& application, Workshop& workshop, const Place& place,
                              const ObjectiveRun& run, const std::vector<TaggedProblem>& problems) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto names, ParseObjectives(run.objective));
+  // What cannot be meant is said before anything is tried.
+  std::vector<Sought> sought;
+  for (const TaggedProblem& tagged : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(sought.emplace_back(),
+                            SoughtBy(names, run.kernel_file, place, tagged.problem));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const auto figures, OpenFigures(application, StoreUse::kRecord));
   Runner runner(application, workshop, place, run, *figures);
   Json list = Json::array();
   size_t tuned = 0;
-  for (const TaggedProblem& tagged : problems) {
+  for (size_t i = 0; i < problems.size(); ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const FrontOutcome outcome,
-                            runner.Tune(tagged.problem, problems.size()));
+                            runner.Tune(problems[i].problem, sought[i], problems.size()));
     tuned += outcome.kind == ProblemOutcome::Kind::kTuned ||
              outcome.kind == ProblemOutcome::Kind::kAlreadyTuned;
     if (run.json) {
@@ -312,9 +342,9 @@ Result<int> PrintFronts(Application& application, const ObjectiveRun& run, const
       continue;
     }
     if (!outcome.front.has_value()) {
-      outcome.message =
-          fmt::format("Not tuned here for '{}'. 'attune tune --objective {}' does that.",
-                      run.objective, run.objective);
+      outcome.message = fmt::format(
+          "Not tuned here for '{}'. 'attune tune --kernel {} --objective {}' does that.",
+          run.objective, ShellWord(run.kernel_file), run.objective);
     }
     PrintOutcome(outcome, application);
   }

@@ -21,7 +21,7 @@ namespace attune {
 Result<std::vector<std::string>> ParseObjectives(const std::string& text);
 
 // What `names` mean for `problem`, which is of the user's kernel in `kernel_file`. kInvalidArgument
-// lists the figures that it has.
+// for a figure of nothing. REQUIRES: CheckObjective, of these names and that file.
 Result<Sought> SoughtBy(const std::vector<std::string>& names, const std::string& kernel_file,
                         const Place& place, const Problem& problem);
 
@@ -34,7 +34,8 @@ struct ObjectiveRun {
   bool json = false;
 };
 
-// kInvalidArgument for what --objective does not go with.
+// kInvalidArgument for what --objective does not go with, and for a name that is no figure of the
+// kernel, with those that are.
 Status CheckObjective(const Application& application, const ObjectiveRun& run,
                       const std::string& device);
 

@@ -101,6 +101,16 @@ Result<PriorRecords> ReadPrior(const std::string& file, const Place& place,
 
 }  // namespace
 
+Status CheckPriors(const std::vector<std::string>& files, const std::string& searcher,
+                   bool seeks_time) {
+  if (files.empty()) return Status::Ok();
+  if (!seeks_time) {
+    return InvalidArgument("--prior is what others know of times: leave it out, or --objective.");
+  }
+  if (searcher != "exhaustive") return Status::Ok();
+  return InvalidArgument("--search exhaustive tries everything in order: leave out --prior.");
+}
+
 Result<std::vector<PriorRecords>> ReadPriors(const std::vector<std::string>& files,
                                              const Place& place,
                                              std::span<const TaggedProblem> problems) {

@@ -12,6 +12,11 @@
 
 namespace attune {
 
+// kInvalidArgument where nothing would come of `files`: everything is tried in order, or something
+// else than time is sought.
+Status CheckPriors(const std::vector<std::string>& files, const std::string& searcher,
+                   bool seeks_time);
+
 // Reads each of `files`: a database of attune, or of a user's kernel what another tuner recorded,
 // T4 or a cache of Kernel Tuner (ReadTunerResults). kInvalidArgument names the file that holds
 // nothing that could be tried for one of `problems` at `place`, or is neither.

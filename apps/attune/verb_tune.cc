@@ -261,11 +261,6 @@ Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& o
 }
 
 // --step and --stale are about the jobs of a session, all of them.
-Status CheckPriorOptions(const TuneVerbOptions& options) {
-  if (options.prior_files.empty() || options.tune.searcher != "exhaustive") return Status::Ok();
-  return InvalidArgument("--search exhaustive tries everything in order: leave out --prior.");
-}
-
 Status CheckJobOptions(const TuneVerbOptions& options) {
   for (const std::string& step : options.steps) ATTUNE_RETURN_IF_ERROR(ParseJobStep(step).status());
   const ProblemSelection& selection = options.selection;
@@ -423,7 +418,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = options.tune.terms.rotation_bytes > 0
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
-  ATTUNE_RETURN_IF_ERROR(CheckPriorOptions(options));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckPriors(options.prior_files, options.tune.searcher, options.seeks_time()));
   ATTUNE_RETURN_IF_ERROR(Check(options.pruning));
   options.tune.prune = TermsOf(options.pruning);
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));

@@ -26,18 +26,17 @@ std::optional<int64_t> TermOf(const MeasurementSet& set, std::string_view name) 
   return is_whole ? std::optional(value) : std::nullopt;
 }
 
-// Whether a tuning with at most `max_candidates` (0: no limit) may try more than `set` did.
-bool MayTryMore(const MeasurementSet& set, int64_t max_candidates) {
-  const int64_t most = TermOf(set, kMaxCandidatesTerm).value_or(0);
-  return most > 0 && (max_candidates == 0 || max_candidates > most);
-}
-
 bool SoughtTimeFirst(const MeasurementSet& set) {
   const auto sought = set.environment.find(std::string(kObjectiveTerm));
   return sought == set.environment.end() || sought->second.starts_with(kTimeObjective);
 }
 
 }  // namespace
+
+bool MayTryMore(const MeasurementSet& set, int64_t max_candidates) {
+  const int64_t most = TermOf(set, kMaxCandidatesTerm).value_or(0);
+  return most > 0 && (max_candidates == 0 || max_candidates > most);
+}
 
 Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<RecordedSet> sets, tuner.FindFinals(problem));

@@ -31,6 +31,9 @@ struct PastTuning {
   }
 };
 
+// Whether a tuning with at most `max_candidates` (0: no limit) may try more than `set` did.
+bool MayTryMore(const MeasurementSet& set, int64_t max_candidates);
+
 // Fails as the store does.
 Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem);
 

@@ -33,19 +33,6 @@ bool IsTuned(const PastTuning& past, const Tuner& tuner, const RunOptions& optio
   return !options.retune && past.Suffices(tuner.options().per_problem_ns);
 }
 
-bool EndsTheRun(const Status& status) {
-  switch (status.code()) {
-    // The store's (see Tuner::Tune): the next problem would meet the same.
-    case StatusCode::kResourceExhausted:
-    case StatusCode::kUnavailable:
-    case StatusCode::kDataLoss:
-    case StatusCode::kFailedPrecondition:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // One pass over the list; counts, times and reports.
 class Run {
  public:
@@ -182,6 +169,18 @@ class Run {
 };
 
 }  // namespace
+
+bool EndsTheRun(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kUnavailable:
+    case StatusCode::kDataLoss:
+    case StatusCode::kFailedPrecondition:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::string_view Name(ProblemOutcome::Kind kind) {
   switch (kind) {

@@ -61,6 +61,10 @@ struct RunProgress {
   const ProblemOutcome* finished = nullptr;  // Set once, when a problem ends.
 };
 
+// Whether an error of Tuner::Tune or ObjectiveSession::Run is the store's: the next problem would
+// meet the same.
+bool EndsTheRun(const Status& status);
+
 // A failure of the store (unreadable records, a full disk) ends the run and is returned. Three
 // problems in a row that cannot be evaluated end it too, and the rest is kNotReached.
 Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,

@@ -1,6 +1,7 @@
 """Users' kernels tuned by something else than time: a figure that the kernel writes, energy by a counter
 that this test makes, and fronts of two. On the first OpenCL device, a processor."""
 
+import json
 import shutil
 import threading
 import time
@@ -117,6 +118,43 @@ def test_what_cannot_be_measured(attune, kernel):
     program.check(attune.json("explain", *kernel)["sets"] == before, "a set was begun")
 
 
+def test_more_candidates_are_measured_again(attune, kernel):
+    """A front of fewer candidates than are asked for now is none to keep."""
+    sizes = (*kernel, "--size", "n=2048", "--objective", "error", *TIME)
+    few = attune.json("tune", *sizes, "--candidates", "1")["problems"][0]
+    again = attune.json("tune", *sizes, "--candidates", "1")["problems"][0]
+    program.check((few["measured"], again["state"]) == (1, "already_tuned"), (few, again))
+    more = attune.json("tune", *sizes)["problems"][0]
+    program.check(more["state"] == "tuned" and more["whole_space"], more)
+
+
+REFERENCE = """
+import pathlib, struct, sys
+n = int(sys.argv[2].split("=")[1])
+if n == 64:
+    sys.exit("no data of that size")
+folder = pathlib.Path(sys.argv[1])
+x = struct.unpack(f"{n}f", (folder / "x.in").read_bytes())
+(folder / "y.out").write_bytes(struct.pack(f"{n}f", *(2 * value for value in x)))
+"""
+
+
+def test_a_size_that_fails_leaves_the_others(attune, folder):
+    """What cannot be tuned is told beside what was."""
+    (folder / "twice.py").write_text(REFERENCE)
+    file = json.loads((folder / "series.json").read_text())
+    file["name"] = "series-by-program"
+    file["reference"] = {"program": ["python3", "twice.py"]}
+    (folder / "by_program.json").write_text(json.dumps(file))
+    process = attune.start("tune", "--kernel", str(folder / "by_program.json"), "--size", "n=64",
+                           "--size", "n=128", "--objective", "error", *TIME, "--json")
+    out, err = process.communicate(timeout=program.TIMEOUT_S)
+    program.check(process.returncode == 3, (process.returncode, err))
+    failed, tuned = json.loads(out)["problems"]
+    program.check(failed["state"] == "failed" and "no data of that size" in failed["message"], failed)
+    program.check(tuned["state"] == "tuned" and tuned["front"] is not None, tuned)
+
+
 def test_mistakes(attune, kernel):
     def refused(what, *words):
         err = attune.run("tune", *words, status=2)[1]
@@ -125,6 +163,11 @@ def test_mistakes(attune, kernel):
     refused("has no figure 'loss'; --objective may name time, energy, error, terms", *kernel,
             "--objective", "loss", "--retune")
     refused("stands twice", *kernel, "--objective", "time,time")
+    refused("apart by a comma without a blank", *kernel, "--objective", "time ,error")
+    err = attune.run("best", *kernel, "--objective", "time,loss", status=2)[1]
+    program.check("has no figure 'loss'; --objective may name time" in err, err)
+    err = attune.run("best", *kernel, "--size", "n=1", "--objective", "error")[1]
+    program.check(f"'attune tune --kernel {kernel[1]} --objective error'" in err, err)
     refused("has 3 names", *kernel, "--objective", "time,error,terms")
     refused("--kernel", "--problem", "gemm@1{m=4,n=4,k=4}", "--objective", "energy")
     refused("--session", *kernel, "--objective", "energy", "--session", "none")
@@ -141,6 +184,8 @@ def test(attune):
     test_report_draws_the_front(attune, kernel)
     test_energy(attune, kernel)
     test_what_cannot_be_measured(attune, kernel)
+    test_more_candidates_are_measured_again(attune, kernel)
+    test_a_size_that_fails_leaves_the_others(attune, folder)
     test_mistakes(attune, kernel)
 
 
