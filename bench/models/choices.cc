@@ -119,11 +119,21 @@ RecordedProblem WithKernels(const RecordedProblem& problem) {
   return part;
 }
 
-struct Scores {
-  std::map<std::string, PickScore> picks;    // By who picks.
-  std::map<std::string, ErrorScore> errors;  // By algorithm, and "all".
-  size_t inside = 0;                         // Of the intervals.
+// How many times lie in the intervals that were said of them.
+struct IntervalScore {
+  size_t inside = 0;
   size_t asked = 0;
+
+  void Add(const Prediction& prediction, double time_ms) {
+    ++asked;
+    inside += prediction.low_ms <= time_ms && time_ms <= prediction.high_ms ? 1 : 0;
+  }
+};
+
+struct Scores {
+  std::map<std::string, PickScore> picks;          // By who picks.
+  std::map<std::string, ErrorScore> errors;        // By algorithm, and "all".
+  std::map<std::string, IntervalScore> intervals;  // By whose they are; of the model's "".
 };
 
 void AddPicks(const RecordedProblem& problem, const FittedModels& models, const std::string& suffix,
@@ -175,30 +185,38 @@ void AddErrors(const RecordedProblem& problem, const FittedModels& models, Score
       scores.errors["untold"].relative.push_back(std::abs(medians[i] / told.median_ms - 1));
       continue;
     }
-    ++scores.asked;
-    const bool is_inside = predictions[i].low_ms <= time_ms && time_ms <= predictions[i].high_ms;
-    scores.inside += is_inside ? 1 : 0;
+    scores.intervals[""].Add(predictions[i], time_ms);
   }
 }
 
-void AddShuffled(const Recording& recording, const ChoiceSettings& settings, const Split& split,
-                 Scores& scores) {
+// The control: a model of shuffled times.
+TimeModel FitShuffled(const Recording& recording, const ChoiceSettings& settings,
+                      const Split& split) {
   std::vector<Sample> samples = SamplesOf(recording, split.learnt);
   ShuffleTimes(samples, settings.seed);
   TimeModel model = MakeModel(recording, settings);
   Require(model.Fit(samples));
-  for (const size_t i : split.held_out) {
-    const RecordedProblem problem = WithKernels(recording.problems[i]);
-    if (problem.samples.empty()) continue;
-    const Times measured = MeasuredTimes(problem);
-    const Times predicted = Medians(model, problem);
-    const double best = *std::min_element(measured.begin(), measured.end());
-    scores.picks["shuffled_"].Add(BestOfTop(predicted, measured, 1), best);
-    scores.picks["shuffled_top2_"].Add(BestOfTop(predicted, measured, 2), best);
-    for (size_t j = 0; j < measured.size(); ++j) {
-      AddError(problem.samples[j], predicted[j], "shuffled", scores);
-    }
+  return model;
+}
+
+void AddShuffledErrors(const RecordedProblem& problem, const TimeModel& shuffled, Scores& scores) {
+  std::vector<Prediction> predictions(problem.asked.size());
+  shuffled.Predict(problem.asked, predictions);
+  const Times medians = Medians(shuffled, problem);
+  for (size_t i = 0; i < problem.samples.size(); ++i) {
+    AddError(problem.samples[i], medians[i], "shuffled", scores);
+    if (predictions.size() > problem.samples.size()) continue;
+    scores.intervals["shuffled_"].Add(predictions[i], problem.samples[i].time_ms);
   }
+}
+
+void AddShuffledPicks(const RecordedProblem& problem, const TimeModel& shuffled,
+                      const std::string& suffix, Scores& scores) {
+  const Times measured = MeasuredTimes(problem);
+  const Times predicted = Medians(shuffled, problem);
+  const double best = *std::min_element(measured.begin(), measured.end());
+  scores.picks["shuffled_" + suffix].Add(BestOfTop(predicted, measured, 1), best);
+  scores.picks["shuffled_top2_" + suffix].Add(BestOfTop(predicted, measured, 2), best);
 }
 
 // Problems of one configuration are on one side of a split.
@@ -234,7 +252,15 @@ Scores ScoreSplits(const Recording& recording, const ChoiceSettings& settings) {
       AddPicks(known, models, "", scores);
       AddPicks(recording.problems[p], models, "all_", scores);
     }
-    if (i == 0) AddShuffled(recording, settings, split, scores);
+    if (i > 0) continue;
+    const TimeModel shuffled = FitShuffled(recording, settings, split);
+    for (const size_t p : split.held_out) {
+      const RecordedProblem known = WithKernels(recording.problems[p]);
+      if (known.samples.empty()) continue;
+      AddShuffledErrors(known, shuffled, scores);
+      AddShuffledPicks(known, shuffled, "", scores);
+      AddShuffledPicks(recording.problems[p], shuffled, "all_", scores);
+    }
   }
   return scores;
 }
@@ -255,9 +281,10 @@ void AddErrorsOf(const Scores& scores, const ChoiceSettings& settings,
   Add(settings, "rmspe_all", all.Rmspe(), figures);
   Add(settings, "median_error_all", all.Median(), figures);
   Add(settings, "within_10_pct_all", all.ShareWithin(0.1), figures);
-  if (scores.asked == 0) return;
-  Add(settings, "inside_90_pct_interval",
-      100 * static_cast<double>(scores.inside) / static_cast<double>(scores.asked), figures);
+  for (const auto& [who, score] : scores.intervals) {
+    Add(settings, who + "inside_90_pct_interval",
+        100 * static_cast<double>(score.inside) / static_cast<double>(score.asked), figures);
+  }
 }
 
 double SecondsOf(const std::function<void()>& work) {
@@ -287,17 +314,9 @@ void AddErrorFigures(const Recording& recording, const ChoiceSettings& settings,
     const FittedModels models = FitAll(recording, settings, split.learnt);
     for (const size_t p : split.held_out) AddErrors(recording.problems[p], models, scores);
     if (i > 0) continue;
-    std::vector<Sample> samples = SamplesOf(recording, split.learnt);
-    ShuffleTimes(samples, settings.seed);
-    TimeModel shuffled = MakeModel(recording, settings);
-    Require(shuffled.Fit(samples));
+    const TimeModel shuffled = FitShuffled(recording, settings, split);
     for (const size_t p : split.held_out) {
-      const RecordedProblem& problem = recording.problems[p];
-      const Times predicted = Medians(shuffled, problem);
-      for (size_t j = 0; j < predicted.size(); ++j) {
-        scores.errors["shuffled"].relative.push_back(
-            std::abs(predicted[j] / problem.samples[j].time_ms - 1));
-      }
+      AddShuffledErrors(recording.problems[p], shuffled, scores);
     }
   }
   AddErrorsOf(scores, settings, figures);

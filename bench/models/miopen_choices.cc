@@ -193,7 +193,7 @@ void AddCost(const Regressor& model, const miopen::FindSamples& found, const Par
 }
 
 // The solver that was best most often among those that a record lists.
-ChoiceScore ScoreOfMostFrequent(const miopen::FindSamples& found, const Parts& parts) {
+void ScoreMostFrequent(const miopen::FindSamples& found, const Parts& parts, ChoiceScore& score) {
   std::map<uint64_t, std::pair<double, std::string>> best;
   for (const Sample& sample : parts.learnt) {
     auto& [time_ms, solver] =
@@ -206,7 +206,6 @@ ChoiceScore ScoreOfMostFrequent(const miopen::FindSamples& found, const Parts& p
   }
   std::map<std::string, double> wins;
   for (const auto& [configuration, winner] : best) ++wins[winner.second];
-  ChoiceScore score;
   for (const auto& [configuration, positions] : parts.held_out) {
     Held held;
     for (const size_t i : positions) {
@@ -215,7 +214,6 @@ ChoiceScore ScoreOfMostFrequent(const miopen::FindSamples& found, const Parts& p
     }
     Score(held, score);
   }
-  return score;
 }
 
 // What others reached, and what is required, stands beside the figures of the model alone.
@@ -241,22 +239,50 @@ void AddRules(const std::string& name, const ChoiceScore& score, bool is_model,
   }
 }
 
-// Over several tenths of the layers, of which `all` has the first.
-void AddOtherTenths(const miopen::FindSamples& found, const std::string& name, uint64_t first_seed,
-                    ChoiceScore all, std::vector<Figure>& figures) {
+// Of one part held out: the model, and what it is beside.
+struct HeldOutScores {
+  ChoiceScore model;
+  ChoiceScore most_frequent;
+  ChoiceScore shuffled;
+};
+
+ChoiceRegressor FitChoice(std::span<const Sample> samples) {
   const auto features = ShapeFeatures("conv");
   Require(features.status());
+  ChoiceRegressor model(*features);
+  Require(model.Fit(samples));
+  return model;
+}
+
+// Adds to `scores` what is beside a model of `parts`, whose times get shuffled.
+void ScoreControls(const miopen::FindSamples& found, uint64_t seed, Parts& parts,
+                   HeldOutScores& scores) {
+  ScoreMostFrequent(found, parts, scores.most_frequent);
+  ShuffleTimes(parts.learnt, seed);
+  Score(FitChoice(parts.learnt), found, parts, scores.shuffled);
+}
+
+void Add(const std::string& name, const HeldOutScores& scores, std::vector<Figure>& figures) {
+  Add(name, scores.model, true, figures);
+  AddRules(name, scores.model, true, figures);
+  Add(name + "most_frequent_", scores.most_frequent, false, figures);
+  Add(name + "shuffled_", scores.shuffled, false, figures);
+  AddRules(name + "shuffled_", scores.shuffled, false, figures);
+}
+
+// Over several tenths of the layers, of which `all` has the first.
+void AddOtherTenths(const miopen::FindSamples& found, const std::string& name, uint64_t first_seed,
+                    HeldOutScores all, std::vector<Figure>& figures) {
   for (uint64_t seed = first_seed + 1; seed < first_seed + kTenths; ++seed) {
-    const Parts parts = Divide(found, true, seed);
-    ChoiceRegressor model(*features);
-    Require(model.Fit(parts.learnt));
+    Parts parts = Divide(found, true, seed);
+    const ChoiceRegressor model = FitChoice(parts.learnt);
     ChoiceScore score;
     Score(model, found, parts, score);
-    Score(model, found, parts, all);
+    Score(model, found, parts, all.model);
     Add(fmt::format("{}seed{}_", name, seed), score, false, figures);
+    ScoreControls(found, seed, parts, all);
   }
-  Add(name + "seeds_", all, true, figures);
-  AddRules(name + "seeds_", all, true, figures);
+  Add(name + "seeds_", all, figures);
 }
 
 }  // namespace
@@ -273,31 +299,21 @@ Result<miopen::FindSamples> ReadFindSamples(const std::filesystem::path& data,
 
 void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix, uint64_t seed,
                       std::vector<Figure>& figures) {
-  const auto features = ShapeFeatures("conv");
-  Require(features.status());
   for (const bool by_layer : {false, true}) {
     const std::string name = prefix + (by_layer ? "unseen_" : "");
     Parts parts = Divide(found, by_layer, seed);
-    ChoiceRegressor model(*features);
-    Require(model.Fit(parts.learnt));
-    ChoiceScore score;
-    Score(model, found, parts, score);
-    Add(name, score, true, figures);
+    const ChoiceRegressor model = FitChoice(parts.learnt);
+    HeldOutScores scores;
+    Score(model, found, parts, scores.model);
     AddCost(model, found, parts, name, figures);
-    AddRules(name, score, true, figures);
-    figures.push_back({name + "oracle_gpu_pct", 100 * score.best_ms / score.all_ms, ""});
-    Add(name + "most_frequent_", ScoreOfMostFrequent(found, parts), false, figures);
+    figures.push_back(
+        {name + "oracle_gpu_pct", 100 * scores.model.best_ms / scores.model.all_ms, ""});
     std::string text;
     model.AppendText(text);
     figures.push_back({name + "model_mb", static_cast<double>(text.size()) / 1e6, "<= 2"});
-    ShuffleTimes(parts.learnt, seed);
-    ChoiceRegressor shuffled(*features);
-    Require(shuffled.Fit(parts.learnt));
-    ChoiceScore control;
-    Score(shuffled, found, parts, control);
-    Add(name + "shuffled_", control, false, figures);
-    AddRules(name + "shuffled_", control, false, figures);
-    if (by_layer) AddOtherTenths(found, name, seed, score, figures);
+    ScoreControls(found, seed, parts, scores);
+    Add(name, scores, figures);
+    if (by_layer) AddOtherTenths(found, name, seed, scores, figures);
   }
 }
 

@@ -21,7 +21,8 @@ Result<miopen::FindSamples> ReadFindSamples(const std::filesystem::path& data,
 // that are predicted within 1.5 times the best, for one), what share of the GPU time of measuring
 // everything that takes (beside the share that the best ones alone take), what a prediction costs,
 // and the size of the model; beside them the solver that was best most often, and trees of shuffled
-// times. Of layers five tenths are held out in turn, drawn by `seed` and the four numbers after it.
+// times. Of layers five tenths are held out in turn, drawn by `seed` and the four numbers after it,
+// with the same beside them.
 void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix, uint64_t seed,
                       std::vector<Figure>& figures);
 
