@@ -9,7 +9,6 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMostForAll = 5000;
 // Neighbours of a problem are looked for among all, in a caller's thread.
 constexpr size_t kMostProblemsForNeighbours = 250;
 constexpr uint64_t kSeed = 1;

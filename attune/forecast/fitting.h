@@ -11,9 +11,12 @@
 
 namespace attune {
 
-// Of up to 5,000 samples what cross-validation chooses of all members. Of more, which takes longer
-// for each of them, trees for choosing and, of up to 250 problems, neighbours; of more problems the
-// trees alone. Fails as TimeModel::Fit() does.
+// Of more samples than these not all members are fitted, each of which takes longer then.
+inline constexpr size_t kMostForAll = 5000;
+
+// Of up to kMostForAll samples what cross-validation chooses of all members. Of more, trees for
+// choosing and, of up to 250 problems, neighbours; of more problems the trees alone. Fails as
+// TimeModel::Fit() does.
 Result<TimeModel> FitUsual(const FeatureSet& features, const std::vector<Sample>& samples);
 
 // What a model of the others reaches on `share` of the configurations, drawn with a fixed seed;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/forecast/fitting.h"
 #include "attune/model/boosted_regressor.h"
 #include "attune/model/kernel_regressor.h"
 #include "attune/model/time_model.h"
@@ -19,6 +20,7 @@ constexpr double kUnsupportedRegret = 10;
 constexpr size_t kFitSamples = 10000;
 // Costs are medians over these.
 constexpr int kFitRepeats = 5;
+constexpr int kWholeFitRepeats = 3;
 constexpr int kPredictRepeats = 45;
 
 struct FittedModels {
@@ -119,14 +121,14 @@ RecordedProblem WithKernels(const RecordedProblem& problem) {
   return part;
 }
 
-// How many times lie in the intervals that were said of them.
+// How many times lie in the intervals that were said of them, and how wide these are.
 struct IntervalScore {
   size_t inside = 0;
-  size_t asked = 0;
+  std::vector<double> ratios;  // Of the ends.
 
   void Add(const Prediction& prediction, double time_ms) {
-    ++asked;
     inside += prediction.low_ms <= time_ms && time_ms <= prediction.high_ms ? 1 : 0;
+    ratios.push_back(prediction.high_ms / prediction.low_ms);
   }
 };
 
@@ -283,14 +285,35 @@ void AddErrorsOf(const Scores& scores, const ChoiceSettings& settings,
   Add(settings, "within_10_pct_all", all.ShareWithin(0.1), figures);
   for (const auto& [who, score] : scores.intervals) {
     Add(settings, who + "inside_90_pct_interval",
-        100 * static_cast<double>(score.inside) / static_cast<double>(score.asked), figures);
+        100 * static_cast<double>(score.inside) / static_cast<double>(score.ratios.size()),
+        figures);
+    Add(settings, who + "90_pct_interval_ratio", MedianOf(score.ratios), figures);
   }
 }
 
-double SecondsOf(const std::function<void()>& work) {
-  const auto start = WallClock::now();
-  work();
-  return SecondsSince(start);
+// Medians of what `repeats` runs take: by the clock, and of this process's core time, which others
+// on the machine disturb less.
+struct Cost {
+  double wall_s = 0;
+  double core_s = 0;
+};
+Cost CostOf(int repeats, const std::function<void()>& work) {
+  std::vector<double> wall_s;
+  std::vector<double> core_s;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const auto start = WallClock::now();
+    const double core_ms = ProcessorMs();
+    work();
+    wall_s.push_back(SecondsSince(start));
+    core_s.push_back((ProcessorMs() - core_ms) / 1000);
+  }
+  return {MedianOf(wall_s), MedianOf(core_s)};
+}
+
+void AddCost(const ChoiceSettings& settings, const std::string& name, const Cost& cost,
+             std::vector<Figure>& figures) {
+  Add(settings, name, cost.wall_s, figures);
+  Add(settings, name + "_of_core", cost.core_s, figures);
 }
 
 }  // namespace
@@ -339,17 +362,21 @@ void AddCostFigures(const Recording& recording, const ChoiceSettings& settings,
                                                       BoostingSettings{}, 1));
   for (const auto& model : models) {
     const std::string name(model->name());
-    std::vector<double> fit_s;
-    for (int repeat = 0; repeat < kFitRepeats; ++repeat) {
-      fit_s.push_back(SecondsOf([&] { Require(model->Fit(samples)); }));
-    }
-    std::vector<double> predict_s;
-    for (int repeat = 0; repeat < kPredictRepeats; ++repeat) {
-      predict_s.push_back(SecondsOf([&] { model->Predict(rows, medians); }));
-    }
-    Add(settings, name + "_fit_10000_s", MedianOf(fit_s), figures);
-    Add(settings, name + "_predict_us",
-        1e6 * MedianOf(predict_s) / static_cast<double>(rows.size()), figures);
+    AddCost(settings, name + "_fit_10000_s",
+            CostOf(kFitRepeats, [&] { Require(model->Fit(samples)); }), figures);
+    Cost of_row = CostOf(kPredictRepeats, [&] { model->Predict(rows, medians); });
+    of_row.wall_s *= 1e6 / static_cast<double>(rows.size());
+    of_row.core_s *= 1e6 / static_cast<double>(rows.size());
+    AddCost(settings, name + "_predict_us", of_row, figures);
+  }
+  TimeModel standard = MakeModel(recording, settings);
+  AddCost(settings, "standard_fit_10000_s",
+          CostOf(kWholeFitRepeats, [&] { Require(standard.Fit(samples)); }), figures);
+  for (const size_t count : {kMostForAll, kFitSamples}) {
+    const std::vector<Sample> some(samples.begin(),
+                                   samples.begin() + static_cast<std::ptrdiff_t>(count));
+    const auto fit = [&] { Require(FitUsual(recording.features, some).status()); };
+    AddCost(settings, fmt::format("usual_fit_{}_s", count), CostOf(kWholeFitRepeats, fit), figures);
   }
 }
 

@@ -36,7 +36,8 @@ void AddChoiceFigures(const Recording& recording, const ChoiceSettings& settings
 void AddErrorFigures(const Recording& recording, const ChoiceSettings& settings,
                      std::vector<Figure>& figures);
 
-// Appends what a prediction and a fit take.
+// Appends what predictions and fits of members take, and fits of whole models as users get them:
+// whole ones choose among members by cross-validation. By the clock, and in core time ("of_core").
 void AddCostFigures(const Recording& recording, const ChoiceSettings& settings,
                     std::vector<Figure>& figures);
 

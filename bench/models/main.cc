@@ -84,7 +84,8 @@ void AddH200Fp32(const Options& options, std::vector<Figure>& figures) {
   costs.beside = {{"nnls_predict_us", "<= 1"},
                   {"nnls_fit_10000_s", "<= 1"},
                   {"boosted_residual_predict_us", "<= 1"},
-                  {"boosted_residual_fit_10000_s", "<= 1"}};
+                  {"boosted_residual_fit_10000_s", "<= 1"},
+                  {"usual_fit_10000_s", "<= 1"}};
   if (IsWanted(options, "cost")) AddCostFigures(*fp32, costs, figures);
   settings.prefix = "h200_fp32_50_";
   settings.most_learnt = 50;
