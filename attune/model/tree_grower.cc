@@ -93,21 +93,21 @@ void TreeGrower::DrawColumns() {
       static_cast<size_t>(std::ceil(settings_.column_share * static_cast<double>(columns.size())));
   columns.resize(std::min(count, columns.size()));
   drawn_ = std::move(columns);
+  starts_.assign(1, 0);
+  for (const uint32_t column : drawn_) starts_.push_back(starts_.back() + cuts_[column].size() + 1);
 }
 
 // Row by row: its bins are next to each other, and no addition waits for the one before it, which
 // was to another column's bin.
-TreeGrower::Histogram TreeGrower::CountRows(size_t begin, size_t end) const {
-  Histogram histogram(drawn_.size() * kBins);
+TreeGrower::Histogram TreeGrower::CountRows(size_t begin, size_t end, size_t columns) const {
+  Histogram histogram(starts_[columns]);
   for (size_t i = begin; i < end; ++i) {
     const uint8_t* const bins = bins_.data() + order_[i] * columns_;
     const double residual = residuals_[order_[i]];
-    Bin* part = histogram.data();
-    for (const uint32_t column : drawn_) {
-      Bin& bin = part[bins[column]];
+    for (size_t d = 0; d < columns; ++d) {
+      Bin& bin = histogram[starts_[d] + bins[drawn_[d]]];
       bin.sum += residual;
       ++bin.count;
-      part += kBins;
     }
   }
   return histogram;
@@ -117,21 +117,22 @@ TreeGrower::Split TreeGrower::BestSplit(const Histogram& histogram) const {
   Split best;
   const auto least = static_cast<uint32_t>(settings_.least_in_leaf);
   for (size_t d = 0; d < drawn_.size(); ++d) {
-    const Bin* const part = histogram.data() + d * kBins;
+    const auto bins = std::span(histogram).subspan(starts_[d], starts_[d + 1] - starts_[d]);
     Bin all;
-    for (size_t b = 0; b < kBins; ++b) {
-      all.sum += part[b].sum;
-      all.count += part[b].count;
+    for (const Bin& bin : bins) {
+      all.sum += bin.sum;
+      all.count += bin.count;
     }
     const auto score = [&](double sum, uint32_t count) {
       return sum * sum / (count + settings_.leaf_penalty);
     };
     const double whole = score(all.sum, all.count);
     Bin left;
-    for (size_t b = 0; b < cuts_[drawn_[d]].size(); ++b) {
-      left.sum += part[b].sum;
-      left.count += part[b].count;
-      if (left.count < least || all.count - left.count < least) continue;
+    for (size_t b = 0; b + 1 < bins.size(); ++b) {
+      left.sum += bins[b].sum;
+      left.count += bins[b].count;
+      if (all.count - left.count < least) break;
+      if (left.count < least) continue;
       const double gain =
           score(left.sum, left.count) + score(all.sum - left.sum, all.count - left.count) - whole;
       if (gain > best.gain) best = {gain, d, static_cast<uint8_t>(b)};
@@ -142,16 +143,31 @@ TreeGrower::Split TreeGrower::BestSplit(const Histogram& histogram) const {
 
 float TreeGrower::ValueOf(const Histogram& histogram) const {
   Bin all;
-  for (size_t b = 0; b < kBins; ++b) {
-    all.sum += histogram[b].sum;
-    all.count += histogram[b].count;
+  for (const Bin& bin : std::span(histogram).first(starts_[1])) {
+    all.sum += bin.sum;
+    all.count += bin.count;
   }
   const double value = settings_.shrinkage * all.sum / (all.count + settings_.leaf_penalty);
   const double step = settings_.leaf_step;
   return static_cast<float>(step > 0 ? std::round(value / step) * step + 0.0 : value);
 }
 
-TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {
+// Only the smaller side is counted; the other one is what it leaves of their parent, whose
+// histogram `left` has.
+void TreeGrower::DivideHistogram(size_t columns, Leaf& left, Leaf& right) const {
+  const bool is_left_small = left.end - left.begin < right.end - right.begin;
+  const Leaf& small = is_left_small ? left : right;
+  Histogram counted = CountRows(small.begin, small.end, columns);
+  Histogram rest = std::move(left.histogram);
+  for (size_t i = 0; i < counted.size(); ++i) {
+    rest[i].sum -= counted[i].sum;
+    rest[i].count -= counted[i].count;
+  }
+  left.histogram = std::move(is_left_small ? counted : rest);
+  right.histogram = std::move(is_left_small ? rest : counted);
+}
+
+TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, bool is_last, GrownTree& tree) {
   const uint32_t column = drawn_[leaf.split.drawn];
   const uint8_t bin = leaf.split.bin;
   const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(leaf.begin);
@@ -171,20 +187,16 @@ TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {
   right.end = leaf.end;
   leaf.node = left;
   leaf.end = right.begin;
-  // Only the smaller side is counted; the other one is what it leaves of their parent.
-  Leaf& small = leaf.end - leaf.begin < right.end - right.begin ? leaf : right;
-  Histogram counted = CountRows(small.begin, small.end);
-  Histogram rest = std::move(leaf.histogram);
-  for (size_t i = 0; i < rest.size(); ++i) {
-    rest[i].sum -= counted[i].sum;
-    rest[i].count -= counted[i].count;
-  }
-  (&small == &leaf ? leaf : right).histogram = std::move(counted);
-  (&small == &leaf ? right : leaf).histogram = std::move(rest);
-  const bool may_divide = settings_.max_depth == 0 || depth < settings_.max_depth;
+  const auto least = static_cast<size_t>(2 * settings_.least_in_leaf);
+  const bool is_deepest = settings_.max_depth > 0 && depth >= settings_.max_depth;
+  const auto may_divide = [&](const Leaf& side) {
+    return !is_last && !is_deepest && side.end - side.begin >= least;
+  };
+  // Where none is divided again their values are all that is asked for, and any column has those.
+  DivideHistogram(may_divide(leaf) || may_divide(right) ? drawn_.size() : 1, leaf, right);
   for (Leaf* const side : {&leaf, &right}) {
     tree.nodes[side->node].value = ValueOf(side->histogram);
-    side->split = may_divide ? BestSplit(side->histogram) : Split{};
+    side->split = may_divide(*side) ? BestSplit(side->histogram) : Split{};
   }
   return right;
 }
@@ -212,15 +224,16 @@ GrownTree TreeGrower::Grow() {
   if (drawn_.empty() || order_.empty()) return tree;
   std::vector<Leaf> leaves(1);
   leaves[0].end = order_.size();
-  leaves[0].histogram = CountRows(0, order_.size());
+  leaves[0].histogram = CountRows(0, order_.size(), drawn_.size());
   leaves[0].split = BestSplit(leaves[0].histogram);
   tree.nodes[0].value = ValueOf(leaves[0].histogram);
-  while (leaves.size() < static_cast<size_t>(settings_.leaves)) {
+  const auto most = static_cast<size_t>(settings_.leaves);
+  while (leaves.size() < most) {
     const auto best =
         std::max_element(leaves.begin(), leaves.end(),
                          [](const Leaf& a, const Leaf& b) { return a.split.gain < b.split.gain; });
     if (best->split.gain <= 0) break;
-    Leaf right = Divide(*best, tree);
+    Leaf right = Divide(*best, leaves.size() + 1 == most, tree);
     leaves.push_back(std::move(right));
   }
   AddToPredictions(tree);

@@ -40,7 +40,7 @@ class TreeGrower {
     double sum = 0;
     uint32_t count = 0;
   };
-  using Histogram = std::vector<Bin>;  // kBins for each column of `drawn_`.
+  using Histogram = std::vector<Bin>;  // Of the columns of `drawn_`, each from its `starts_` on.
   struct Split {
     double gain = 0;
     size_t drawn = 0;  // Position in `drawn_`.
@@ -58,11 +58,14 @@ class TreeGrower {
   void MakeBins(const TreeTable& table);
   void FillResiduals();
   void DrawColumns();
-  Histogram CountRows(size_t begin, size_t end) const;
+  // Of the first `columns` that were drawn.
+  Histogram CountRows(size_t begin, size_t end, size_t columns) const;
   Split BestSplit(const Histogram& histogram) const;
   float ValueOf(const Histogram& histogram) const;
-  // Divides `leaf`: it becomes the left child, what is returned the right one.
-  Leaf Divide(Leaf& leaf, GrownTree& tree);
+  // Divides `leaf`: it becomes the left child, what is returned the right one. Behind the last one
+  // no leaf is divided again.
+  Leaf Divide(Leaf& leaf, bool is_last, GrownTree& tree);
+  void DivideHistogram(size_t columns, Leaf& left, Leaf& right) const;
   void AddToPredictions(const GrownTree& tree);
 
   BoostingSettings settings_;
@@ -77,6 +80,7 @@ class TreeGrower {
   std::vector<double> residuals_;
   std::vector<uint32_t> order_;
   std::vector<uint32_t> drawn_;
+  std::vector<size_t> starts_;  // Of each drawn column's bins in a histogram, and of their end.
 };
 
 }  // namespace attune
