@@ -11,13 +11,13 @@
 #include "attune/model/boosted_regressor.h"
 #include "attune/model/kernel_regressor.h"
 #include "attune/model/time_model.h"
+#include "bench/models/cost.h"
 
 namespace attune::bench {
 namespace {
 
 // What a pick that is not supported costs in the mean of regrets.
 constexpr double kUnsupportedRegret = 10;
-constexpr size_t kFitSamples = 10000;
 // Costs are medians over these.
 constexpr int kFitRepeats = 5;
 constexpr int kWholeFitRepeats = 3;
@@ -289,25 +289,6 @@ void AddErrorsOf(const Scores& scores, const ChoiceSettings& settings,
         figures);
     Add(settings, who + "90_pct_interval_ratio", MedianOf(score.ratios), figures);
   }
-}
-
-// Medians of what `repeats` runs take: by the clock, and of this process's core time, which others
-// on the machine disturb less.
-struct Cost {
-  double wall_s = 0;
-  double core_s = 0;
-};
-Cost CostOf(int repeats, const std::function<void()>& work) {
-  std::vector<double> wall_s;
-  std::vector<double> core_s;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    const auto start = WallClock::now();
-    const double core_ms = ProcessorMs();
-    work();
-    wall_s.push_back(SecondsSince(start));
-    core_s.push_back((ProcessorMs() - core_ms) / 1000);
-  }
-  return {MedianOf(wall_s), MedianOf(core_s)};
 }
 
 void AddCost(const ChoiceSettings& settings, const std::string& name, const Cost& cost,

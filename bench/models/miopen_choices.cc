@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <ctime>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -12,9 +11,11 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
+#include "attune/forecast/fitting.h"
 #include "attune/miopen/bzip2.h"
 #include "attune/model/choice_regressor.h"
 #include "attune/model/shape_features.h"
+#include "bench/models/cost.h"
 #include "bench/models/score.h"
 
 namespace attune::bench {
@@ -24,6 +25,7 @@ constexpr double kHeldOut = 0.1;
 // Which tenth of the layers is held out moves the regret by a hundredth: more of them are tried.
 constexpr uint64_t kTenths = 5;
 constexpr int kTimings = 15;
+constexpr int kFitTimings = 3;
 constexpr size_t kMostUnpackedBytes = size_t{1} << 30;
 
 // One record that was held out: times and predictions of what it lists.
@@ -162,24 +164,19 @@ std::vector<size_t> RecordSizes(const Parts& parts) {
   return sizes;
 }
 
-// The core time of predicting one solver, the median of kTimings times in which all of `rows` are,
-// so many of them at once. Not the wall's: others use the machine, and it is one thread.
+// The core time of predicting one solver where all of `rows` are, so many of them at once. Not the
+// wall's: others use the machine, and it is one thread.
 double PredictMicroseconds(const Regressor& model, std::span<const FeatureRow> rows,
                            std::span<const size_t> at_once) {
   std::vector<double> predicted(rows.size());
-  std::vector<double> times_us;
-  for (int i = 0; i < kTimings; ++i) {
-    const std::clock_t begin = std::clock();
+  const Cost cost = CostOf(kTimings, [&] {
     size_t next = 0;
     for (const size_t count : at_once) {
       model.Predict(rows.subspan(next, count), std::span(predicted).subspan(next, count));
       next += count;
     }
-    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    times_us.push_back(1e6 * seconds / static_cast<double>(rows.size()));
-  }
-  std::ranges::nth_element(times_us, times_us.begin() + kTimings / 2);
-  return times_us[kTimings / 2];
+  });
+  return 1e6 * cost.core_s / static_cast<double>(rows.size());
 }
 
 // Of all records at once, and of each alone.
@@ -237,6 +234,20 @@ void AddRules(const std::string& name, const ChoiceScore& score, bool is_model,
     figures.push_back(
         {of + "measured_gpu_pct", 100 * rule.measured_ms / score.all_ms, is_model ? "<= 5" : ""});
   }
+}
+
+// A fit of the first samples, as `attune model fit` makes one of so many.
+void AddFitCost(const miopen::FindSamples& found, const std::string& prefix,
+                std::vector<Figure>& figures) {
+  const auto features = ShapeFeatures("conv");
+  Require(features.status());
+  const auto count = std::min(kFitSamples, found.samples.size());
+  const std::vector<Sample> some(found.samples.begin(),
+                                 found.samples.begin() + static_cast<std::ptrdiff_t>(count));
+  const Cost cost = CostOf(kFitTimings, [&] { Require(FitUsual(*features, some).status()); });
+  const std::string name = fmt::format("{}usual_fit_{}_s", prefix, count);
+  figures.push_back({name, cost.wall_s, "<= 1"});
+  figures.push_back({name + "_of_core", cost.core_s, ""});
 }
 
 // Of one part held out: the model, and what it is beside.
@@ -299,6 +310,7 @@ Result<miopen::FindSamples> ReadFindSamples(const std::filesystem::path& data,
 
 void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix, uint64_t seed,
                       std::vector<Figure>& figures) {
+  AddFitCost(found, prefix, figures);
   for (const bool by_layer : {false, true}) {
     const std::string name = prefix + (by_layer ? "unseen_" : "");
     Parts parts = Divide(found, by_layer, seed);
