@@ -7,7 +7,7 @@
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
 // neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (whose models learn at a row's place
 // in its recording, and are asked without), neusight_placed_p4 and so on (which are told it, too),
-// sgemm, fresh_sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
+// sgemm, fresh_sgemm, miopen_gfx1030, seer, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed: 1 on unless --seed names the
 // first one, so that what was chosen on some splits can be seen on others. Nothing is measured but
 // what fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
@@ -29,6 +29,7 @@
 #include "bench/models/first_answers.h"
 #include "bench/models/fresh_sgemm.h"
 #include "bench/models/miopen_choices.h"
+#include "bench/models/seer_recovery.h"
 #include "bench/models/serving_cost.h"
 
 namespace attune::bench {
@@ -193,6 +194,7 @@ int Main(int argc, char** argv) {
     AddFirstAnswerFigures(options.tuned, options.splits, options.seed, figures);
   }
   AddMiopen(options, figures);
+  if (IsWanted(options, "seer")) AddSeerRecoveryFigures(figures);
   if (IsWanted(options, "serving")) AddServingCostFigures(figures);
   PrintFigures(figures,
                {{"data", options.data}, {"splits", options.splits}, {"seed", options.seed}},
