@@ -1,5 +1,6 @@
 #include "attune/base/captured_output.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,25 @@ TEST(CaptureOutputTest, MoreThanCanBeReadIsNoText) {
 
   EXPECT_EQ(all.value().size(), kMaxCapturedBytes);
   EXPECT_EQ(too_much.status().code(), StatusCode::kResourceExhausted);
+}
+
+// Memory holds what is printed, and a kernel may print without end.
+TEST(CaptureOutputTest, OfWhatIsPrintedWithoutEndSoonNoMoreIsKept) {
+  constexpr int kMostMiB = 1024;
+  int written_mib = 0;
+  const auto all = CaptureOutput([&] {
+    struct stat status {};
+    while (written_mib < kMostMiB && ::fstat(STDOUT_FILENO, &status) == 0 &&
+           S_ISREG(status.st_mode)) {
+      WriteDirectly(std::string(1 << 20, 'x'));
+      ++written_mib;
+      std::this_thread::yield();
+    }
+    return Status::Ok();
+  });
+
+  EXPECT_EQ(all.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_LT(written_mib, kMostMiB);
 }
 
 }  // namespace
