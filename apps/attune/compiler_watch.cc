@@ -6,27 +6,23 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
+
+#include "attune/base/descendants.h"
 
 namespace attune {
 namespace {
 
 void KillStartedPrograms() {
-  namespace fs = std::filesystem;
   const pid_t own_group = ::getpgrp();
-  std::error_code error;
-  // Each thread has those that it started.
-  for (fs::directory_iterator task("/proc/self/task", error), end; !error && task != end;
-       task.increment(error)) {
-    std::ifstream children(task->path() / "children");
-    for (pid_t child = 0; children >> child;) {
-      const pid_t group = ::getpgid(child);
-      if (group > 0 && group != own_group) ::kill(-group, SIGKILL);
-    }
+  // Before any is killed: what a killed one had started is nobody's descendant.
+  std::set<pid_t> groups;
+  VisitDescendants(::getpid(), [&](pid_t process) { groups.insert(::getpgid(process)); });
+  for (const pid_t group : groups) {
+    if (group > 0 && group != own_group) ::kill(-group, SIGKILL);
   }
 }
 

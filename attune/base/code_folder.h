@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
+
+#include "attune/base/status.h"
 
 namespace attune {
 
@@ -9,5 +12,9 @@ namespace attune {
 // does not tell. This module is a static library, so every shared object has a copy of its own, and
 // being hidden the call is bound to that one.
 [[gnu::visibility("hidden")]] std::filesystem::path FolderOfThisCode();
+
+// A program of attune's that is no user's to start: beside this code or the program, where a build
+// or an installation has it. kNotFound with the places that were tried.
+[[gnu::visibility("hidden")]] Result<std::filesystem::path> FindOwnProgram(std::string_view name);
 
 }  // namespace attune

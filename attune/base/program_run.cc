@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,13 +11,16 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
+#include "attune/base/reaper_report.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/text.h"
@@ -31,7 +33,8 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr double kNsPerSecond = 1e9;
-// Also how long a program that has closed its output and not ended is not looked at.
+constexpr const char* kReaperName = "attune-reaper";
+// How often go_on is asked.
 constexpr int64_t kLongestPollMs = 50;
 // How long the output of a program that has ended is read on, where something that it started holds
 // it open.
@@ -50,6 +53,10 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+Status CannotStart(const std::string& program, int error) {
+  return Unavailable(fmt::format("Cannot start '{}': {}.", program, strerror(error)));
+}
+
 // "NAME=VALUE" of this process, with `variables` in the place of those of their names.
 std::vector<std::string> EntriesWith(const ProcessVariables& variables) {
   std::vector<std::string> entries;
@@ -61,79 +68,69 @@ std::vector<std::string> EntriesWith(const ProcessVariables& variables) {
   return entries;
 }
 
-// The process group of a program. Its leader is a shell that kills it when this process has ended,
-// however: a signal for the death of a parent (prctl) would reach that program alone, and
-// not what that has started.
-class ProgramGroup {
+// attune-reaper, which runs a program and ends all that came of it once this process wants that, or
+// has ended, however: a signal for the death of a parent (prctl) would reach that program alone,
+// and a process group not what leaves it.
+class ReapedProgram {
  public:
-  static Result<std::unique_ptr<ProgramGroup>> Make() {
+  static Result<std::unique_ptr<ReapedProgram>> Start(const ProgramCommand& command, int out,
+                                                      int log) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path reaper, FindOwnProgram(kReaperName));
     ATTUNE_ASSIGN_OR_RETURN(Pipe alive, MakePipe());
+    ATTUNE_ASSIGN_OR_RETURN(Pipe report, MakePipe());
     SpawnSettings settings;
-    ::posix_spawn_file_actions_adddup2(settings.actions(), alive.read_end.get(), 0);
-    ::posix_spawn_file_actions_addopen(settings.actions(), 1, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addopen(settings.actions(), 2, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
+    const std::array<std::pair<int, int>, 4> descriptors = {
+        std::pair(alive.read_end.get(), kReaperAliveFd), std::pair(out, 1), std::pair(log, 2),
+        std::pair(report.write_end.get(), kReaperReportFd)};
+    for (const auto& [ours, its] : descriptors) {
+      ::posix_spawn_file_actions_adddup2(settings.actions(), ours, its);
+    }
+    ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), kReaperReportFd + 1);
     ::posix_spawn_file_actions_addchdir_np(settings.actions(), "/");
-    pid_t pid = -1;
-    // Nothing is ever written: it reads until nobody has the other end.
-    const int error = settings.Spawn({"/bin/sh", "-c", "read -r _; kill -9 0"}, environ, &pid);
-    if (error != 0) return Unavailable(fmt::format("Cannot start '/bin/sh': {}.", strerror(error)));
-    return std::make_unique<ProgramGroup>(pid, std::move(alive.write_end));
-  }
-
-  ProgramGroup(pid_t leader, UniqueFd alive) : leader_(leader), alive_(std::move(alive)) {}
-  ProgramGroup(const ProgramGroup&) = delete;
-  ProgramGroup& operator=(const ProgramGroup&) = delete;
-  // Kills all that run in it.
-  ~ProgramGroup() {
-    // Before any of them is reaped: until then the number is nobody else's.
-    ::kill(-leader_, SIGKILL);
-    Reap(leader_);
-    if (program_ > 0) Reap(program_);
-  }
-
-  // posix_spawn's error number. Call once.
-  int Start(const ProgramCommand& command, int out, int log) {
-    SpawnSettings settings;
-    settings.JoinGroup(leader_);
-    ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(settings.actions(), out, 1);
-    ::posix_spawn_file_actions_adddup2(settings.actions(), log, 2);
-    ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
-    ::posix_spawn_file_actions_addchdir_np(settings.actions(), command.folder.c_str());
-    pid_t pid = -1;
     const std::vector<std::string> entries = EntriesWith(command.variables);
     std::vector<char*> variables;
     for (const std::string& entry : entries) variables.push_back(const_cast<char*>(entry.c_str()));
     variables.push_back(nullptr);
-    const int error = settings.Spawn(command.words, variables.data(), &pid);
-    if (error == 0) program_ = pid;
-    if (error == 0) ended_.Reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    return error;
+    std::vector<std::string> words = {reaper.string(), command.folder.string()};
+    words.insert(words.end(), command.words.begin(), command.words.end());
+    pid_t pid = -1;
+    const int error = settings.Spawn(words, variables.data(), &pid);
+    if (error != 0) return CannotStart(words.front(), error);
+    return std::make_unique<ReapedProgram>(pid, std::move(alive.write_end),
+                                           std::move(report.read_end));
   }
 
-  // Can be read once the program has ended; -1 where the system has no such thing.
-  int ended_fd() const { return ended_.get(); }
+  ReapedProgram(pid_t reaper, UniqueFd alive, UniqueFd report)
+      : reaper_(reaper), alive_(std::move(alive)), report_(std::move(report)) {}
+  ReapedProgram(const ReapedProgram&) = delete;
+  ReapedProgram& operator=(const ReapedProgram&) = delete;
+  ~ReapedProgram() { (void)End(); }
 
-  // Whether the program has ended; its status then. It stays to be reaped.
-  bool HasEnded(siginfo_t& status) const {
-    status = {};
-    const int done =
-        ::waitid(P_PID, static_cast<id_t>(program_), &status, WEXITED | WNOHANG | WNOWAIT);
-    return done == 0 && status.si_pid == program_;
+  // Can be read once the program has ended.
+  int report_fd() const { return report_.get(); }
+  // REQUIRES: report_fd() can be read. Nothing if the reaper was killed.
+  std::optional<ReaperReport> ReadReport() const {
+    ReaperReport report;
+    const ssize_t count = ::read(report_.get(), &report, sizeof(report));
+    if (count != sizeof(report)) return std::nullopt;
+    return report;
+  }
+
+  // Kills all that is left of it. Whether that is gone.
+  bool End() {
+    if (!alive_.valid()) return true;
+    alive_.Reset();
+    int status = 0;
+    pid_t ended = -1;
+    while ((ended = ::waitpid(reaper_, &status, 0)) < 0 && errno == EINTR) {
+    }
+    return ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != kReaperLeftSomething;
   }
 
  private:
-  static void Reap(pid_t pid) {
-    int ignored = 0;
-    while (::waitpid(pid, &ignored, 0) < 0 && errno == EINTR) {
-    }
-  }
-
-  const pid_t leader_;
-  const UniqueFd alive_;  // Closed by the end of this process at the latest.
-  pid_t program_ = -1;
-  UniqueFd ended_;
+  const pid_t reaper_;
+  UniqueFd alive_;  // Closed by the end of this process at the latest.
+  const UniqueFd report_;
 };
 
 // Appends what is there; true at the end of it. What exceeds the bound is read and dropped, so that
@@ -147,10 +144,53 @@ bool ReadSome(int fd, size_t max_bytes, std::string& text) {
   return count == 0;
 }
 
-ProgramEnd EndOf(const siginfo_t& status, ProgramEnd end) {
-  const bool has_exited = status.si_code == CLD_EXITED;
+Result<ProgramEnd> EndOf(const ProgramCommand& command, const std::optional<ReaperReport>& report,
+                         ProgramEnd end) {
+  const std::string& program = command.words.front();
+  if (!report.has_value()) {
+    return Unavailable(
+        fmt::format("Nobody knows how '{}' ended: its {} was killed.", program, kReaperName));
+  }
+  if (report->how == ReaperReport::How::kUnstarted) return CannotStart(program, report->number);
+  const bool has_exited = report->how == ReaperReport::How::kExited;
   end.how = has_exited ? ProgramEnd::How::kExited : ProgramEnd::How::kSignalled;
-  end.number = status.si_status;
+  end.number = report->number;
+  return end;
+}
+
+// Until it has ended and its output was read, or is to be killed.
+Result<ProgramEnd> Watch(const ProgramCommand& command, const ReapedProgram& program, Pipe& out,
+                         Pipe& log, int64_t end_ns) {
+  ProgramEnd end;
+  std::array<pollfd, 3> sources = {pollfd{out.read_end.get(), POLLIN, 0},
+                                   pollfd{log.read_end.get(), POLLIN, 0},
+                                   pollfd{program.report_fd(), POLLIN, 0}};
+  const auto read = [&](pollfd& source, std::string& text) {
+    const bool is_over = source.revents != 0 && ReadSome(source.fd, command.max_output_bytes, text);
+    if (is_over) source.fd = -1;
+  };
+  std::optional<ReaperReport> report;
+  int64_t held_until_ns = 0;  // Unknown while it runs.
+  while (SteadyNowNs() < end_ns) {
+    const bool is_read = sources[0].fd < 0 && sources[1].fd < 0;
+    const bool has_ended = sources[2].fd < 0;
+    if (has_ended && (is_read || SteadyNowNs() >= held_until_ns)) {
+      return EndOf(command, report, std::move(end));
+    }
+    if (command.go_on != nullptr && !command.go_on()) {
+      end.how = ProgramEnd::How::kStopped;
+      return end;
+    }
+    const int64_t left_ms = (end_ns - SteadyNowNs()) / kNsPerMs + 1;
+    ::poll(sources.data(), sources.size(), static_cast<int>(std::min(left_ms, kLongestPollMs)));
+    read(sources[0], end.out);
+    read(sources[1], end.log);
+    if (sources[2].revents == 0) continue;
+    report = program.ReadReport();
+    sources[2] = {-1, 0, 0};
+    held_until_ns = SteadyNowNs() + kHeldOutputNs;
+  }
+  end.how = ProgramEnd::How::kLate;
   return end;
 }
 
@@ -186,41 +226,14 @@ Result<ProgramEnd> RunToEnd(const ProgramCommand& command) {
   ATTUNE_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   ATTUNE_ASSIGN_OR_RETURN(Pipe log, MakePipe());
   const int64_t end_ns = SteadyNowNs() + command.deadline_ns;
-  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramGroup> group, ProgramGroup::Make());
-  const int error = group->Start(command, out.write_end.get(), log.write_end.get());
-  if (error != 0) {
-    return Unavailable(
-        fmt::format("Cannot start '{}': {}.", command.words.front(), strerror(error)));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ReapedProgram> program,
+                          ReapedProgram::Start(command, out.write_end.get(), log.write_end.get()));
   out.write_end.Reset();
   log.write_end.Reset();
-  ProgramEnd end;
-  std::array<pollfd, 3> sources = {pollfd{out.read_end.get(), POLLIN, 0},
-                                   pollfd{log.read_end.get(), POLLIN, 0}, pollfd{-1, POLLIN, 0}};
-  const auto read = [&](pollfd& source, std::string& text) {
-    const bool is_over = source.revents != 0 && ReadSome(source.fd, command.max_output_bytes, text);
-    if (is_over) source.fd = -1;
-  };
-  int64_t held_until_ns = 0;  // Unknown while it runs.
-  for (siginfo_t status; SteadyNowNs() < end_ns;) {
-    const bool is_read = sources[0].fd < 0 && sources[1].fd < 0;
-    if (group->HasEnded(status)) {
-      if (held_until_ns == 0) held_until_ns = SteadyNowNs() + kHeldOutputNs;
-      if (is_read || SteadyNowNs() >= held_until_ns) return EndOf(status, std::move(end));
-    }
-    // Not before: what it has started may hold its output when it has ended.
-    if (is_read) sources[2].fd = group->ended_fd();
-    if (command.go_on != nullptr && !command.go_on()) {
-      end.how = ProgramEnd::How::kStopped;
-      return end;
-    }
-    const int64_t left_ms = (end_ns - SteadyNowNs()) / kNsPerMs + 1;
-    ::poll(sources.data(), sources.size(), static_cast<int>(std::min(left_ms, kLongestPollMs)));
-    read(sources[0], end.out);
-    read(sources[1], end.log);
-  }
-  end.how = ProgramEnd::How::kLate;
-  return end;
+  auto end = Watch(command, *program, out, log, end_ns);
+  if (program->End()) return end;
+  return Unavailable(
+      fmt::format("'{}' has left a process behind that no signal ends.", command.words.front()));
 }
 
 Result<ProgramOutput> RunProgram(const ProgramCommand& command) {

@@ -1,8 +1,15 @@
 #include "attune/base/program_run.h"
 
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/file.h"
+#include "attune/base/scratch_folder.h"
 #include "attune/base/steady_time.h"
 
 namespace attune {
@@ -69,6 +76,46 @@ TEST(ProgramRunTest, OneThatDoesNotEndIsKilledWithItsChildren) {
   EXPECT_EQ(output.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(output.status().message(), HasSubstr("0.1 s"));
   EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(kAmpleNs));
+}
+
+// Of a script that writes the number of a process into `file` and goes on.
+bool Runs(const std::filesystem::path& file) {
+  const pid_t process = std::stoi(ReadFile(file).value_or("0"));
+  return process <= 0 || ::kill(process, 0) == 0;
+}
+
+TEST(ProgramRunTest, WhatMakesItselfASessionOfItsOwnEndsWithIt) {
+  const auto folder = ScratchFolder::Make("attune-detached");
+  ProgramCommand command = Shell(
+      "setsid sh -c '(echo $$ >detached; exec tail -f /dev/null >/dev/null 2>&1) & "
+      "exec tail -f /dev/null' >/dev/null 2>&1 & until test -s detached; do :; done; echo done");
+  command.folder = (*folder)->path();
+
+  const auto output = RunProgram(command);
+
+  ASSERT_TRUE(output.ok()) << output.status().ToString();
+  EXPECT_EQ(output->out, "done\n");
+  EXPECT_FALSE(Runs(command.folder / "detached"));
+}
+
+TEST(ProgramRunTest, WhatIsOrphanedInASessionOfItsOwnIsKilledAtTheDeadline) {
+  const auto folder = ScratchFolder::Make("attune-detached");
+  ProgramCommand command =
+      Shell("(setsid sh -c 'echo $$ >detached; exec tail -f /dev/null' &) ; exec tail -f /dev/null",
+            kShortNs * 10);
+  command.folder = (*folder)->path();
+
+  EXPECT_EQ(RunProgram(command).status().code(), StatusCode::kDeadlineExceeded);
+
+  EXPECT_FALSE(Runs(command.folder / "detached"));
+}
+
+TEST(ProgramRunTest, OneThatKillsItsWholeGroupIsNamedWithItsSignal) {
+  const auto end = RunToEnd(Shell("setsid true; kill -9 0"));
+
+  ASSERT_TRUE(end.ok()) << end.status().ToString();
+  EXPECT_EQ(end->how, ProgramEnd::How::kSignalled);
+  EXPECT_EQ(end->number, SIGKILL);
 }
 
 TEST(ProgramRunTest, WhatItLeavesRunningWithItsOutputIsNotWaitedFor) {

@@ -71,18 +71,10 @@ Result<std::filesystem::path> FindTunerProgram() {
     if (std::filesystem::exists(chosen, error)) return std::filesystem::path(chosen);
     return NotFound(fmt::format("ATTUNE_TUNER names '{}', which does not exist.", chosen));
   }
-  std::string tried;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const auto& folder : {FolderOfThisCode(), program}) {
-    for (const auto& place :
-         {folder / kProgramName, folder / "../libexec/attune" / kProgramName,
-          folder / "../bin" / kProgramName, folder / "../../libexec/attune" / kProgramName}) {
-      if (std::filesystem::exists(place, error)) return place.lexically_normal();
-      tried += fmt::format(" {}", place.lexically_normal().string());
-    }
-  }
+  auto found = FindOwnProgram(kProgramName);
+  if (found.ok()) return found;
   return NotFound(
-      fmt::format("Cannot find the tuner; tried{}. Install it, or set ATTUNE_TUNER.", tried));
+      fmt::format("Cannot find the tuner: {} Or set ATTUNE_TUNER.", found.error().message()));
 }
 
 TunerClient::TunerClient(TunerClientOptions options) : options_(std::move(options)) {}

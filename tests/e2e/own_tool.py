@@ -62,13 +62,14 @@ case $1 in
   exits) echo TIME:1; echo "it's lost" >&2; exit 3 ;;
   dies) echo TIME:1; kill -SEGV $$ ;;
   hangs) /bin/sleep 600 & echo $! >> pids; wait ;;
+  detaches) (setsid sh -c 'echo $$ >> pids; exec /bin/sleep 600' &); exec /bin/sleep 600 ;;
   zero) echo TIME:0 ;;
   silent) ;;
   wrong) echo TIME:1; echo FAILED ;;
 esac
 """
-CLASSES = {"exits": "crashed", "dies": "crashed", "hangs": "timed_out", "zero": "run_failed",
-           "silent": "run_failed", "wrong": "wrong_result"}
+CLASSES = {"exits": "crashed", "dies": "crashed", "hangs": "timed_out", "detaches": "timed_out",
+           "zero": "run_failed", "silent": "run_failed", "wrong": "wrong_result"}
 
 
 def each_failure_has_its_class_and_nothing_stays_behind(attune):
@@ -81,7 +82,7 @@ def each_failure_has_its_class_and_nothing_stays_behind(attune):
         program.check(job["error_class"] == expected, job)
         if name == "exits":
             program.check("exit status 3: it's lost" in job["error"], job)
-    # The hung program's child, too.
+    # Those that the hung programs have started, too.
     for pid in (attune.folder / "faulty/pids").read_text().split():
         program.check(int(pid) not in program.running(), f"{pid} still runs")
 
@@ -107,7 +108,8 @@ def another_program_is_refused_in_the_session(attune):
 
 
 def what_runs_ends_with_attune(attune):
-    tools = write_tool(attune, "slow", "echo $$ > pid; exec /bin/sleep 600", ["only"])
+    detached = "(setsid sh -c 'echo $$ > pid; exec /bin/sleep 600' &); exec /bin/sleep 600"
+    tools = write_tool(attune, "slow", detached, ["only"])
     process = attune.start("tune", "--device", "tool:slow", "--problem", "step@1{n=4}", *PER, *DB,
                            ATTUNE_TOOLS=tools)
     pid = attune.folder / "slow/pid"
