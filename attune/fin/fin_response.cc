@@ -86,7 +86,15 @@ std::string TakeKernels(const Json& json, Outcome& outcome) {
   if (found->size() > kMaxKernelsPerSolver) {
     return fmt::format("It has {} kernels, more than {}.", found->size(), kMaxKernelsPerSolver);
   }
+  int64_t left_bytes = kMaxCodeBytesPerSolver;
   for (const Json& element : *found) {
+    // Before any of it is unpacked, which ends at what it says.
+    const int64_t code_bytes = SizeAt(element, "uncompressed_size").value_or(0);
+    if (code_bytes > left_bytes) {
+      return fmt::format("Its kernels have more than {} bytes of code together.",
+                         kMaxCodeBytesPerSolver);
+    }
+    left_bytes -= code_bytes;
     auto kernel = KernelOf(element);
     if (!kernel.ok()) return fmt::format("Its kernels are damaged: {}.", kernel.error().message());
     outcome.kernels.push_back(std::move(*kernel));

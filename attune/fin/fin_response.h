@@ -75,6 +75,8 @@ struct Answer {
 inline constexpr size_t kMaxResponseBytes = size_t{1} << 30;
 inline constexpr size_t kMaxSolvers = 4096;
 inline constexpr size_t kMaxKernelsPerSolver = 65536;
+// Of all kernels of a solver together, unpacked: some bytes of bzip2 may be a gigabyte of zeros.
+inline constexpr int64_t kMaxCodeBytesPerSolver = miopen::kMaxCodeBytes;
 
 // The answer to one command of `step`. An outcome that says that it succeeded, and has no time, a
 // time of 0, or a kernel that is damaged or missing, is one that failed, and says so: it costs no

@@ -110,6 +110,36 @@ TEST(FinResponse, NoSuccessIsBelievedWithoutAResult) {
   EXPECT_TRUE(OnlyOutcome(silent).succeeded());
 }
 
+// Some bytes of bzip2 that unpack to `code_bytes` zeros.
+Json BombJson(int64_t code_bytes, int64_t said_bytes) {
+  const auto row = miopen::RowFor("a", "b", std::string(static_cast<size_t>(code_bytes), '\0'));
+  EXPECT_TRUE(row.ok());
+  Json kernel = KernelJson();
+  kernel["blob"] = ToBase64(row->blob);
+  kernel["md5_sum"] = row->hash;
+  kernel["uncompressed_size"] = said_bytes;
+  return kernel;
+}
+
+TEST(FinResponse, WhatUnpacksToMoreThanItSaysIsRefusedWithTheLimit) {
+  Json json = EvaluatedJson("A");
+  json["kernel_objects"] = Json::array({BombJson(int64_t{1} << 20, 1000)});
+
+  EXPECT_THAT(OnlyOutcome(json).failure, HasSubstr("more than the 1000 bytes"));
+}
+
+TEST(FinResponse, KernelsThatUnpackToTooMuchTogetherAreRefusedWithTheLimitAndNotUnpacked) {
+  const Json sound = BombJson(int64_t{1} << 20, int64_t{1} << 20);
+  Json json = EvaluatedJson("A");
+  json["kernel_objects"] = Json::array({sound, BombJson(1000, kMaxCodeBytesPerSolver)});
+  const Outcome together = OnlyOutcome(json);
+  json["kernel_objects"] = Json::array({BombJson(1000, kMaxCodeBytesPerSolver + 1)});
+
+  EXPECT_THAT(OnlyOutcome(json).failure, HasSubstr("more than 1073741824 bytes of code"));
+  EXPECT_THAT(together.failure, HasSubstr("more than 1073741824 bytes of code"));
+  EXPECT_THAT(together.kernels, IsEmpty());
+}
+
 TEST(FinResponse, AKernelThatIsDamagedFailsItsSolverAndNoOther) {
   const Fault faults[] = {{"md5_sum", std::string(32, '0'), "conv1x1u.s"},
                           {"md5_sum", "Failed to compress kernel", "its hash is"},

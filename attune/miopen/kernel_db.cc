@@ -29,6 +29,10 @@ Result<std::string> Unpacked(const KernelRow& row) {
   // What stands behind the stream is nobody's.
   const int error = AppendUnpacked(row.blob, static_cast<size_t>(row.code_bytes), code).error;
   if (error == BZ_STREAM_END && code.size() == static_cast<size_t>(row.code_bytes)) return code;
+  if (error == BZ_OUTBUFF_FULL) {
+    return DataLoss(fmt::format("Kernel '{}' unpacks to more than the {} bytes of its row.",
+                                row.name, row.code_bytes));
+  }
   return DataLoss(error == BZ_STREAM_END
                       ? fmt::format("Kernel '{}' unpacks to {} bytes, not to the {} of its row.",
                                     row.name, code.size(), row.code_bytes)
