@@ -1,12 +1,14 @@
 #include "attune/fleet/channels.h"
 
+#include <fmt/format.h>
+
 #include "attune/problem/target.h"
 
 namespace attune {
 
 Channel ChannelOf(const SessionTerms& terms, const JobStep& step) {
   if (step.work == JobWork::kMeasure && terms.target.has_value()) {
-    return {Text(*terms.target), step};
+    return {fmt::format("{} {}", Text(*terms.target), Text(terms.fixed)), step};
   }
   Target any;
   any.backend = terms.backend;

@@ -9,7 +9,8 @@
 namespace attune {
 
 struct Channel {
-  std::string target;  // Text(Target) of the machines that can do it.
+  // Of the machines that can do it: Text(Target), and behind a blank the environment if that counts.
+  std::string target;
   JobStep step;
 
   friend auto operator<=>(const Channel&, const Channel&) = default;
