@@ -508,8 +508,8 @@ void AddSearchOptions(CLI::App& verb, TuneVerbOptions& options) {
 void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invocation) {
   CLI::Option_group* group = AddSelectionOptions(verb, options.selection, invocation);
   verb.add_option("--device", options.device,
-                  "Where candidates run, as 'attune devices' lists it; BACKEND:all is every device "
-                  "of one, at the same time")
+                  "Where candidates run, as 'attune devices' lists it; BACKEND:all is all devices "
+                  "of that backend, at the same time")
       ->default_str("cpu, or that of the session");
   AddKernelFileOptions(verb, *group, options.selection.problems, options.device,
                        options.kernel_file);

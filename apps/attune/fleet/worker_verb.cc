@@ -237,9 +237,10 @@ Result<int> RunWorker(Application& application, const WorkerOptions& options) {
 
 void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
   AddQueueOption(verb, options.queue);
-  verb.add_option("--device", options.doer.device,
-                  "Measure on it, as 'attune devices' lists it; BACKEND:all is a process for each "
-                  "device of one");
+  verb.add_option(
+      "--device", options.doer.device,
+      "Device to measure on, as 'attune devices' lists it; BACKEND:all, as cuda:all, is a "
+      "process for each device of that backend");
   verb.add_option("--compile", options.doer.compile,
                   "Compile, so many candidates at once; needs no device")
       ->check(CLI::Range(1, kMostCompiles))
