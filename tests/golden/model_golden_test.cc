@@ -10,7 +10,7 @@ namespace attune {
 namespace {
 
 TEST(ModelGoldenTest, ModelsAreReadAndWrittenAsEver) {
-  const std::string text = GoldenText("model_v2.txt");
+  const std::string text = GoldenText("model_v3.txt");
   const auto header = ReadModelHeader(text);
   ASSERT_TRUE(header.ok()) << header.status().message();
 
@@ -18,7 +18,7 @@ TEST(ModelGoldenTest, ModelsAreReadAndWrittenAsEver) {
 
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_TRUE(
-      IsGolden("model_v2.txt", *ModelText(*model, header->origin, header->samples), "model.md"));
+      IsGolden("model_v3.txt", *ModelText(*model, header->origin, header->samples), "model.md"));
 }
 
 TEST(ModelGoldenTest, SeerModelsAreReadAndWrittenAsEver) {

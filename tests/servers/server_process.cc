@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/descendants.h"
 #include "attune/base/file.h"
 #include "attune/base/program_run.h"
 #include "attune/base/unique_fd.h"
@@ -153,6 +154,8 @@ bool Answers(uint16_t port, const std::string& at) {
 
 void KillServer(pid_t& pid) {
   if (pid <= 0) return;
+  // Those of PostgreSQL that serve a connection are sessions of their own, and finish a statement.
+  VisitDescendants(pid, [](pid_t child) { ::kill(child, SIGKILL); });
   ::kill(-pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   pid = -1;
