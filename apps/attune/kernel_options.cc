@@ -11,9 +11,8 @@
 
 #include "apps/attune/replaced_file.h"
 #include "apps/attune/terminal.h"
-#include "attune/base/file.h"
 #include "attune/base/process_variables.h"
-#include "attune/kernel/json_line.h"
+#include "attune/kernel/file_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/problem/own_kernel.h"
@@ -32,15 +31,6 @@ void PutFirst(const std::filesystem::path& path) {
   ::setenv(kKernelPathVariable, all.c_str(), 1);
 }
 
-// `status`, whose message may begin with a JSON pointer into the file, with its path and line.
-Status AtPlace(const Status& status, const std::filesystem::path& path) {
-  const std::string& message = status.message();
-  const auto json = ReadFile(path);
-  if (!message.starts_with('/') || !json.ok()) return status.WithContext(path.string());
-  const std::string pointer = message.substr(0, message.find(": "));
-  return status.WithContext(fmt::format("{}:{}", path.string(), kernel::LineOf(*json, pointer)));
-}
-
 // The problem of `file`, which was read from `path`, for the sizes in `text` (m=4096,n=4096).
 Result<Problem> OwnProblem(const kernel::KernelFile& file, const std::filesystem::path& path,
                            const std::string& text) {
@@ -48,7 +38,7 @@ Result<Problem> OwnProblem(const kernel::KernelFile& file, const std::filesystem
   sizes.insert(file.own->usual_sizes.begin(), file.own->usual_sizes.end());
   auto problem = kernel::MakeOwnProblem(file, sizes);
   if (problem.ok()) return problem;
-  return AtPlace(problem.error(), path);
+  return kernel::AtPlaceIn(path, problem.error());
 }
 
 struct GivenKernel {

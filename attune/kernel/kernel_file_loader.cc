@@ -4,8 +4,8 @@
 
 #include "attune/base/file.h"
 #include "attune/kernel/compiled_code.h"
+#include "attune/kernel/file_place.h"
 #include "attune/kernel/included_files.h"
-#include "attune/kernel/json_line.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/opencl_on_cuda.h"
@@ -87,37 +87,16 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
   return Status::Ok();
 }
 
-// `status`, which may begin with a JSON pointer into `json`, with the file, and of a user's kernel
-// with the line.
-Status AtPlace(const Status& status, const std::filesystem::path& path, std::string_view json,
-               bool is_own) {
-  const std::string& message = status.message();
-  if (!is_own || !message.starts_with('/')) return status.WithContext(path.string());
-  const std::string_view pointer = std::string_view(message).substr(0, message.find(": "));
-  return status.WithContext(fmt::format("{}:{}", path.string(), LineOf(json, pointer)));
-}
-
-// `status`, which may begin with a JSON pointer into the kernel file that `json` is read as.
-Status AtT1Place(const Status& status, const std::filesystem::path& path, std::string_view json) {
-  const std::string& message = status.message();
-  const size_t end = message.find(": ");
-  if (!message.starts_with('/') || end == std::string::npos) {
-    return status.WithContext(path.string());
-  }
-  const std::string place = PlaceInT1(std::string_view(message).substr(0, end));
-  return AtPlace(Status(status.code(), place + message.substr(end)), path, json, true);
-}
-
 Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
                           KernelLanguage language) {
   const auto document = ParseStrictJson(json, kMaxT1Depth);
-  if (!document.ok()) return AtPlace(document.error(), path, json, true);
+  if (!document.ok()) return AtPointer(document.error(), path, json);
   const auto converted = KernelFileOfT1(*document);
-  if (!converted.ok()) return AtPlace(converted.error(), path, json, true);
+  if (!converted.ok()) return AtPointer(converted.error(), path, json);
   Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
-  if (!file.ok()) return AtT1Place(file.error(), path, json);
+  if (!file.ok()) return AtPointerInT1(file.error(), path, json);
   const Status loaded = LoadSources(path, json, *file);
-  if (!loaded.ok()) return AtT1Place(loaded, path, json);
+  if (!loaded.ok()) return AtPointerInT1(loaded, path, json);
   return file;
 }
 
@@ -133,9 +112,12 @@ Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLangu
   Result<KernelFile> file = ParseKernelFile(json, language);
   const bool is_own = document.is_object() && document.contains("operator") &&
                       document["operator"] == kOwnKernelOperator;
-  if (!file.ok()) return AtPlace(file.error(), path, json, is_own);
+  const auto at_place = [&](const Status& status) {
+    return is_own ? AtPointer(status, path, json) : status.WithContext(path.string());
+  };
+  if (!file.ok()) return at_place(file.error());
   const Status loaded = LoadSources(path, json, *file);
-  if (!loaded.ok()) return AtPlace(loaded, path, json, is_own);
+  if (!loaded.ok()) return at_place(loaded);
   return file;
 }
 

@@ -1,0 +1,24 @@
+// Where in the file of a user's kernel an error is: path, line and JSON pointer.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "attune/base/status.h"
+
+namespace attune::kernel {
+
+// `status`, whose message may begin with a JSON pointer into `json`, which was read from `path`,
+// with the path and the line.
+Status AtPointer(const Status& status, const std::filesystem::path& path, std::string_view json);
+
+// The same for T1: the pointer is into the kernel file that `json` is read as, and becomes that of
+// the same place in `json`.
+Status AtPointerInT1(const Status& status, const std::filesystem::path& path,
+                     std::string_view json);
+
+// Whichever of the two the file at `path` needs. Errors of what LoadKernelFile has read are told
+// so.
+Status AtPlaceIn(const std::filesystem::path& path, const Status& status);
+
+}  // namespace attune::kernel
