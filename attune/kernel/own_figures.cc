@@ -66,8 +66,8 @@ Status ReadReduction(const JsonPlace& from, OwnFigure& figure) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string word, from.Member("reduce").Text(kMaxWordBytes));
   const auto reduction = ParseReduction(word);
   if (!reduction.has_value() || (*reduction == FigureSource::Reduction::kLast && !is_printed)) {
-    return from.Member("reduce").Error(is_printed ? "is first, last, max, min or sum."
-                                                  : "is first, max, min or sum.");
+    return from.Member("reduce").Error(fmt::format("'{}' is not one of first, {}max, min, sum.",
+                                                   word, is_printed ? "last, " : ""));
   }
   figure.reduction = *reduction;
   return Status::Ok();
@@ -116,7 +116,8 @@ Result<OwnFigure> ReadFigure(const std::string& name, const JsonPlace& place,
     ATTUNE_ASSIGN_OR_RETURN(const std::string word, place.Member("direction").Text(kMaxWordBytes));
     const auto direction = ParseDirection(word);
     if (!direction.has_value()) {
-      return place.Member("direction").Error("is 'minimize' or 'maximize'.");
+      return place.Member("direction")
+          .Error(fmt::format("'{}' is neither 'minimize' nor 'maximize'.", word));
     }
     figure.objective.direction = *direction;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,8 +28,11 @@ Result<double> FigureReader::Read(const FigureSource& source) const {
   const auto first = static_cast<uint64_t>(source.first);
   const auto count = static_cast<uint64_t>(source.count);
   if (first > held || count > held - first) {
-    return InvalidArgument(fmt::format("The figure '{}' reads elements {} to {}, and there are {}.",
-                                       Text(source), first, first + count, held));
+    const std::string read = count == 1
+                                 ? fmt::format("element {}", first)
+                                 : fmt::format("elements {} to {}", first, first + count - 1);
+    return InvalidArgument(
+        fmt::format("The figure '{}' reads {}, and there are {}.", Text(source), read, held));
   }
   std::vector<std::byte> all((first + count) * element_bytes);
   ATTUNE_RETURN_IF_ERROR(device_.Download(region.view, all));

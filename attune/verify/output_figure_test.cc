@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/verify/heap_device.h"
@@ -51,11 +52,13 @@ TEST_F(FigureReaderTest, ReadsTheWorkspace) {
 
 TEST_F(FigureReaderTest, RefusesWhatLiesOutside) {
   const auto figure = Read({"", DataType::kI32, 3, 2, Reduction::kSum});
+  const auto one = Read({"", DataType::kI32, 4, 1, Reduction::kFirst});
 
   ASSERT_FALSE(figure.ok());
   EXPECT_EQ(figure.error().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(figure.error().message(),
-            "The figure 'workspace i32 3 2 sum' reads elements 3 to 5, and there are 4.");
+            "The figure 'workspace i32 3 2 sum' reads elements 3 to 4, and there are 4.");
+  EXPECT_THAT(one.status().message(), testing::HasSubstr("' reads element 4, and there are 4."));
 }
 
 TEST_F(FigureReaderTest, RefusesAnOperandThatIsNotThere) {
