@@ -72,9 +72,11 @@ Result<PriorRecords> ReadResults(const std::string& file, const Place& place,
         "database of attune can be a prior.");
   }
   const Solver* const solver = SolverOf(own->problem, place);
+  if (solver == nullptr) return PriorRecords();
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(own->problem, place.target));
+  ATTUNE_RETURN_IF_ERROR(CheckOfKernel(*results, space.parameters()));
   CandidateTimes times;
   for (const TriedConfig& tried : results->tried) {
-    if (solver == nullptr) break;
     std::optional<double> time_ns;
     if (tried.status == "ok") time_ns = tried.time_ms * kNsPerMs;
     times[{solver->id(), tried.config}] = time_ns;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "attune/measure/race.h"
@@ -399,6 +400,27 @@ std::string WriteT4(const TunerResults& results) {
                          {"metadata", {{"timeunit", "milliseconds"}}},
                          {"results", std::move(list)}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status CheckOfKernel(const TunerResults& results, std::span<const Parameter> parameters) {
+  if (results.tried.empty()) return InvalidArgument("there are no results in it.");
+  std::set<std::string> lacking;
+  for (const Parameter& parameter : parameters) lacking.insert(parameter.name);
+  std::vector<std::string> unknown;
+  for (const std::string& name : results.parameters) {
+    if (lacking.erase(name) == 0) unknown.push_back(name);
+  }
+  std::vector<std::string> differences;
+  if (!lacking.empty()) {
+    differences.push_back(fmt::format("lack {}, which the kernel has", fmt::join(lacking, ", ")));
+  }
+  if (!unknown.empty()) {
+    differences.push_back(
+        fmt::format("have {}, which the kernel has not", fmt::join(unknown, ", ")));
+  }
+  if (differences.empty()) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("its results have other parameters: they {}.", fmt::join(differences, ", and ")));
 }
 
 // What `attune replay` reads has configs, and each once.

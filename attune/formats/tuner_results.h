@@ -10,6 +10,7 @@
 #include "attune/base/status.h"
 #include "attune/record/record.h"
 #include "attune/space/config.h"
+#include "attune/space/config_space.h"
 
 namespace attune {
 
@@ -43,6 +44,9 @@ struct TunerResults {
 // with the JSON pointer of what has no place here: objectives but time, other units, parameters
 // that some configs have not.
 Result<TunerResults> ReadTunerResults(std::string_view json);
+
+// kInvalidArgument if there are no results, or their parameters are not `parameters`: by name.
+Status CheckOfKernel(const TunerResults& results, std::span<const Parameter> parameters);
 
 // As T4, ends with a line end.
 std::string WriteT4(const TunerResults& results);

@@ -1,5 +1,7 @@
 #include "attune/formats/tuner_results.h"
 
+#include <vector>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -163,6 +165,23 @@ TEST(TunerResultsTest, T4OfOtherObjectivesAndValuesThatDoNotFitAreRefused) {
   EXPECT_EQ(read("18446744073709551615", R"(["time"])").message(),
             "/results/0/configuration/x: 18446744073709551615 does not fit into 64 bits with a "
             "sign.");
+}
+
+TEST(TunerResultsTest, ResultsOfAnotherKernelNameTheParametersThatDiffer) {
+  TunerResults results = *ReadTunerResults(kCache);
+  const Parameter block_size = {"block_size_x", {int64_t{16}}};
+  const Parameter mode = {"mode", {std::string("a")}};
+  const Parameter tile = {"tile", {int64_t{1}}};
+
+  EXPECT_TRUE(CheckOfKernel(results, std::vector{mode, block_size}).ok());
+  EXPECT_EQ(CheckOfKernel(results, std::vector{block_size, mode, tile}).message(),
+            "its results have other parameters: they lack tile, which the kernel has.");
+  EXPECT_EQ(CheckOfKernel(results, std::vector{block_size, tile}).message(),
+            "its results have other parameters: they lack tile, which the kernel has, and have "
+            "mode, which the kernel has not.");
+  results.tried.clear();
+  EXPECT_EQ(CheckOfKernel(results, std::vector{block_size, mode}).message(),
+            "there are no results in it.");
 }
 
 TEST(TunerResultsTest, ARecordedSpaceHasConfigsAndEachOnce) {

@@ -239,7 +239,10 @@ def test_priors_of_something_else_are_refused(attune, folder):
     (attune.folder / "broken.json").write_text(other[:40])
     attune.write_problems(1, "list.txt")
     attune.run("import", "list.txt", "--tag", "products", "--db", "products.db")
-    refused("--prior renamed.json holds nothing of kernel dial", *kernel, "--prior", "renamed.json")
+    (attune.folder / "empty.json").write_text(t4_of({}))
+    refused("--prior renamed.json: its results have other parameters: they lack B, which the "
+            "kernel has, and have C, which the kernel has not.", *kernel, "--prior", "renamed.json")
+    refused("--prior empty.json: there are no results in it.", *kernel, "--prior", "empty.json")
     refused("--prior products.db holds nothing of kernel dial", *kernel, "--prior", "other.json",
             "--prior", "products.db")
     refused("--prior broken.json: ", *kernel, "--prior", "broken.json")
