@@ -139,8 +139,9 @@ Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& pro
       }
       is_found = true;
       const auto space = solver->Space(tagged.problem, place.target);
-      const std::string what = fmt::format("The constraints of kernel {}", own.name);
-      if (!space.ok()) return InvalidArgument(space.error().message()).WithContext(what);
+      if (space.ok()) continue;
+      return InvalidArgument(space.error().message())
+          .WithContext(fmt::format("Kernel {}", own.name));
     }
     if (!is_found) return closest;
   }

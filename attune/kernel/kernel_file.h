@@ -134,6 +134,9 @@ struct KernelFile {
   std::vector<Expression> applies;
   std::vector<Parameter> parameters;
   std::vector<Expression> constraints;
+  // Of each constraint of a user's kernel the path, line and JSON pointer, for messages. Filled by
+  // LoadKernelFile.
+  std::vector<std::string> constraint_places;
   // Constraints that are functions of the program that opened the file: no file has any, no record
   // keeps them, and children know nothing of them.
   std::vector<Constraint> predicates;

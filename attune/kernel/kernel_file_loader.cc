@@ -6,6 +6,7 @@
 #include "attune/kernel/compiled_code.h"
 #include "attune/kernel/file_place.h"
 #include "attune/kernel/included_files.h"
+#include "attune/kernel/json_line.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/opencl_on_cuda.h"
@@ -87,6 +88,17 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
   return Status::Ok();
 }
 
+// What spaces say of constraints that leave nothing, or have no value, is said of these places.
+void NoteConstraintPlaces(const std::filesystem::path& path, std::string_view json, bool is_t1,
+                          KernelFile& file) {
+  for (size_t i = 0; i < file.constraints.size(); ++i) {
+    std::string pointer = fmt::format("/constraints/{}", i);
+    if (is_t1) pointer = PlaceInT1(pointer);
+    file.constraint_places.push_back(
+        fmt::format("{}:{}: {}", path.string(), LineOf(json, pointer), pointer));
+  }
+}
+
 Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
                           KernelLanguage language) {
   const auto document = ParseStrictJson(json, kMaxT1Depth);
@@ -97,6 +109,7 @@ Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view js
   if (!file.ok()) return AtPointerInT1(file.error(), path, json);
   const Status loaded = LoadSources(path, json, *file);
   if (!loaded.ok()) return AtPointerInT1(loaded, path, json);
+  NoteConstraintPlaces(path, json, true, *file);
   return file;
 }
 
@@ -118,6 +131,7 @@ Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLangu
   if (!file.ok()) return at_place(file.error());
   const Status loaded = LoadSources(path, json, *file);
   if (!loaded.ok()) return at_place(loaded);
+  if (is_own) NoteConstraintPlaces(path, json, false, *file);
   return file;
 }
 

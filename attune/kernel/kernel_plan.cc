@@ -300,8 +300,9 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
   Config constants = FieldsOf(problem);
   for (const auto& [name, value] : device_limits) constants[name] = value;
   std::vector<Constraint> constraints;
-  for (const Expression& constraint : file.constraints) {
-    constraints.push_back(ConstraintFrom(constraint));
+  for (size_t i = 0; i < file.constraints.size(); ++i) {
+    constraints.push_back(ConstraintFrom(file.constraints[i]));
+    if (!file.constraint_places.empty()) constraints.back().place = file.constraint_places[i];
   }
   constraints.insert(constraints.end(), file.predicates.begin(), file.predicates.end());
   return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));

@@ -120,6 +120,7 @@ KernelFile SameSource(const KernelFile& file) {
     parameter.values = {file.own->reference.config->at(parameter.name)};
   }
   derived.constraints.clear();
+  derived.constraint_places.clear();
   derived.cost.reset();
   if (!file.own->reference.launches.empty()) derived.launches = file.own->reference.launches;
   return derived;

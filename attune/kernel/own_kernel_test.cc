@@ -242,6 +242,22 @@ TEST(OwnKernelFileTest, AnErrorOfAFileSaysItsLine) {
   EXPECT_THAT(file.error().message(), HasSubstr("scale.json:5: /constraints/1: "));
 }
 
+TEST(OwnKernelFileTest, AConstraintThatLeavesNothingSaysItsLine) {
+  const auto folder = *ScratchFolder::Make("attune-own-kernel-test");
+  Json json = Scale();
+  json["constraints"][1] = "n % WG == n + 1";
+  ASSERT_TRUE(WriteFileAtomically(folder->path() / "scale.cl", "kernel\n").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder->path() / "scale.json", json.dump(1)).ok());
+  const auto file = LoadKernelFile(folder->path() / "scale.json", kOpenCl);
+  ASSERT_TRUE(file.ok()) << file.error().message();
+
+  const auto space = MakeSpace(*file, *MakeOwnProblem(*file, {{"n", 64}, {"width", 4}}),
+                               {{"max_work_group_size", int64_t{64}}});
+
+  EXPECT_THAT(space.status().message(),
+              HasSubstr("scale.json:5: /constraints/1: No config is valid: constraint "));
+}
+
 TEST(OwnKernelFileTest, LinesOfPointersAreFound) {
   const std::string text =
       "{\n \"a\": [1,\n  {\"b\\\"/\": 2,\n   \"c\": [\"x,]\", {}]}],\n \"d\": 3}";

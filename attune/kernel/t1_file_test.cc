@@ -254,6 +254,23 @@ TEST(T1FileTest, ErrorsOfTheKernelFileAreAtTheirPlaceInT1) {
                                     "/ConfigurationSpace/Conditions/0/Expression: .*'foo'.*"));
 }
 
+TEST(T1FileTest, AConditionThatLeavesNothingIsAtItsPlaceInT1) {
+  Json json = Stencil();
+  json["ConfigurationSpace"]["Conditions"][0]["Expression"] = "block_size_x * tile > 4096";
+  json["KernelSpecification"]["KernelFile"] = "t1_file_test_stencil.cl";
+  const std::filesystem::path folder = testing::TempDir();
+  ASSERT_TRUE(WriteFileAtomically(folder / "t1_file_test_stencil.cl", "kernel\n").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder / "t1_file_test_empty.json", json.dump(1)).ok());
+  const auto file = LoadKernelFile(folder / "t1_file_test_empty.json", KernelLanguage::kOpenCl);
+  ASSERT_TRUE(file.ok()) << file.error().message();
+
+  const auto space = MakeSpace(*file, *MakeOwnProblem(*file, file->own->usual_sizes), {});
+
+  EXPECT_THAT(space.status().message(),
+              testing::MatchesRegex(".*t1_file_test_empty.json:[0-9]+: "
+                                    "/ConfigurationSpace/Conditions/0/Expression: No config.*"));
+}
+
 TEST(T1FileTest, ACudaKernelKeepsItsDynamicSharedMemory) {
   Json json = Stencil();
   json["KernelSpecification"]["Language"] = "CUDA";

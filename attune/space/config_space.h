@@ -34,6 +34,8 @@ struct Constraint {
   std::string text;  // For messages.
   // What `holds` evaluates, if that is a text: then many values are checked at once.
   std::optional<Expression> expression = std::nullopt;
+  // Where it is written, which messages begin with; empty: nobody says.
+  std::string place = {};
 };
 Constraint ConstraintFrom(Expression expression);
 

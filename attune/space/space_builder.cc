@@ -102,8 +102,9 @@ class SpaceBuilder {
   Result<bool> Holds(const BoundConstraint& bound) {
     Result<bool> holds = bound.constraint->holds(bound.lookup);
     if (holds.ok()) return holds;
-    return holds.error().WithContext(fmt::format("Constraint '{}' cannot be evaluated at {{{}}}",
-                                                 bound.constraint->text, Seen(bound)));
+    const Status failed = holds.error().WithContext(fmt::format(
+        "Constraint '{}' cannot be evaluated at {{{}}}", bound.constraint->text, Seen(bound)));
+    return AtPlaceOf(*bound.constraint, failed);
   }
 
   // The values that `bound` reads now.
@@ -115,9 +116,14 @@ class SpaceBuilder {
     return Text(config);
   }
 
-  static Status Empty(std::string_view text) {
-    return InvalidArgument(
-        fmt::format("No config is valid: constraint '{}' refuses the last ones.", text));
+  static Status AtPlaceOf(const Constraint& constraint, const Status& status) {
+    return constraint.place.empty() ? status : status.WithContext(constraint.place);
+  }
+
+  static Status Empty(const Constraint& constraint) {
+    return AtPlaceOf(constraint, InvalidArgument(fmt::format(
+                                     "No config is valid: constraint '{}' refuses the last ones.",
+                                     constraint.text)));
   }
 
   // Constraints that no choice can change.
@@ -125,7 +131,7 @@ class SpaceBuilder {
     for (const BoundConstraint& bound : bound_) {
       if (!bound.parameters.empty()) continue;
       ATTUNE_ASSIGN_OR_RETURN(const bool holds, Holds(bound));
-      if (!holds) return Empty(bound.constraint->text);
+      if (!holds) return Empty(*bound.constraint);
     }
     return Status::Ok();
   }
@@ -166,7 +172,7 @@ class SpaceBuilder {
     }
     ATTUNE_ASSIGN_OR_RETURN(BuiltGroup built, BuildGroup(problem, FailedCheck::kRefuses));
     if (built.any_failed) ATTUNE_RETURN_IF_ERROR(CheckFailures(problem, built.graph));
-    if (!built.graph.has_value()) return Empty(built.refused_by->constraint->text);
+    if (!built.graph.has_value()) return Empty(*built.refused_by->constraint);
     group.graph = std::move(*built.graph);
     return Status::Ok();
   }
