@@ -85,9 +85,9 @@ struct TuneReport {
   int64_t timed = 0;
   std::map<FailureKind, int64_t> failures;
   std::string first_failure;  // What the first of them said; any bytes.
-  int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
-  int64_t taken_over = 0;   // Of those considered, tried by a tuning that was cut off.
-  int64_t pruned = 0;       // Not run, because of a model (TuneOptions::prune).
+  int64_t quarantined = 0;    // Skipped because of an earlier fatal failure.
+  int64_t taken_over = 0;     // Of those considered, tried by a tuning that was cut off.
+  int64_t pruned = 0;         // Not run, because of a model (TuneOptions::prune).
   int64_t wall_ns = 0;
   int64_t search_ns = 0;       // Of it, asking for, building and verifying candidates.
   int64_t busy_ns = 0;         // Of it, building, verifying or measuring a candidate.
@@ -107,6 +107,10 @@ struct TuneBounds {
   // turn, and a reference is given up that is expected to take longer, unless that is no longer
   // than a problem has, or a second. For what is built and loaded see TimeToQualify.
   int64_t end_ns = 0;
+  // So long the problem may take, without waits for a turn; 0: for ever. A reference is given up
+  // that is expected to take longer, and so is what is built and loaded while nobody is ready.
+  // REQUIRES: 0, or at least TuneOptions::per_problem_ns.
+  int64_t longest_ns = 0;
 };
 
 // What a tuner works with; everything is borrowed and outlives it.

@@ -26,6 +26,11 @@ constexpr double kMinFinalShare = 0.2;
 constexpr size_t kFinalists = 3;
 // So long a reference may take however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
+// No limit is written as 0: what is over leaves this.
+constexpr int64_t kLeastReferenceNs = 1;
+
+// Of two limits, of which 0 is none.
+int64_t Earlier(int64_t a, int64_t b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
 template <class Runners>
 std::vector<TimingCost> CostsOf(const Runners& runners) {
@@ -52,6 +57,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
                                       const TuneBounds& bounds) {
   begin_ns_ = parts_.clock->NowNs();
   run_end_ns_ = bounds.end_ns;
+  if (bounds.longest_ns > 0) longest_end_ns_ = begin_ns_ + bounds.longest_ns;
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
   BeginWithModel();
@@ -85,6 +91,7 @@ Result<std::unique_ptr<MachineTurns::Turn>> TuningSession::TakeTurn(MachineUse u
   report_.waited_ns += awaited.waited_ns;
   search_begin_ns_ += awaited.waited_ns;
   end_ns_ += awaited.waited_ns;
+  if (longest_end_ns_ > 0) longest_end_ns_ += awaited.waited_ns;
   if (!awaited.note.empty()) report_.notes.push_back(std::move(awaited.note));
   return std::move(awaited.turn);
 }
@@ -126,7 +133,9 @@ Status TuningSession::MakeReference(const TuneBounds& bounds) {
       bounds.end_ns > 0
           ? std::max({bounds.end_ns - now_ns, options_.per_problem_ns, kShortReferenceNs})
           : 0;
-  ReferenceBound bound(now_ns, allowed_ns);
+  const int64_t left_ns =
+      longest_end_ns_ > 0 ? std::max(longest_end_ns_ - now_ns, kLeastReferenceNs) : 0;
+  ReferenceBound bound(now_ns, Earlier(allowed_ns, left_ns));
   bool fits = true;
   ReferenceTerms terms;
   terms.go_on = [&](double done) {
@@ -180,7 +189,8 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
   // Where the first is wrong and took the time of the others: one more at a time, until there is a
   // baseline, or the run is over.
   for (size_t left = batch.size() + 1; passed_.empty() && batch.size() < left;) {
-    if (run_end_ns_ > 0 && parts_.clock->NowNs() >= run_end_ns_) break;
+    const int64_t last_ns = Earlier(run_end_ns_, longest_end_ns_);
+    if (last_ns > 0 && parts_.clock->NowNs() >= last_ns) break;
     left = batch.size();
     std::erase_if(batch, [this](const Candidate& each) { return !unfinished_.contains(each); });
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, batch));
@@ -269,7 +279,8 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   Report(Stage::kQualify);
   ATTUNE_ASSIGN_OR_RETURN(
       const std::vector<Qualified> results,
-      qualifier_.Qualify(batch, TimeToQualify({end_ns_, options_.per_problem_ns, run_end_ns_},
+      qualifier_.Qualify(batch, TimeToQualify({end_ns_, options_.per_problem_ns,
+                                               Earlier(run_end_ns_, longest_end_ns_)},
                                               SearchDeadlineNs(), !passed_.empty())));
   progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
   Learn(source, batch, results);

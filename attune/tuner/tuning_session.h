@@ -132,6 +132,7 @@ class TuningSession {
   int64_t search_begin_ns_ = 0;  // When the reference was there.
   int64_t end_ns_ = 0;           // When the final should be over.
   int64_t run_end_ns_ = 0;       // When the run should be over; 0 if it has no limit.
+  int64_t longest_end_ns_ = 0;   // When TuneBounds::longest_ns is over; 0 if it has no limit.
   int64_t searched_ns_ = 0;      // By a tuning that was cut off, and counted.
   BatchQualifier qualifier_;
   std::map<Candidate, Failure> quarantined_;

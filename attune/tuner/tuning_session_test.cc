@@ -225,6 +225,40 @@ TEST_F(RetuningTest, WhereNobodyMayMeasureBesideAnotherTheProblemHasFailed) {
   EXPECT_EQ(report.status().message(), "Nothing is measured beside it.");
 }
 
+// Others have it for a long time before every turn.
+class MachineOfMany final : public MachineTurns {
+ public:
+  static constexpr int64_t kWaitNs = 1'000'000 * kMillisecondNs;
+
+  explicit MachineOfMany(FakeClock& clock) : clock_(clock) {}
+
+  Result<Grant> Take(MachineUse, const std::function<bool()>&) override {
+    clock_.Advance(kWaitNs);
+    return Grant{std::make_unique<Turn>(), ""};
+  }
+
+ private:
+  FakeClock& clock_;
+};
+
+TEST_F(RetuningTest, WhatTakesLongerThanAProblemMayIsGivenUpAndWaitsDoNotCount) {
+  MachineOfMany machine(clock_);
+  parts_.machine = &machine;
+  TuneBounds bounds;
+  bounds.longest_ns = MachineOfMany::kWaitNs / 2;
+  const int64_t begin_ns = clock_.NowNs();
+
+  evaluator_.ComputeReferencesFor(501);
+  const auto longer = Tuner(parts_, {}).Tune(problem_, nullptr, bounds);
+  const int64_t took_ns = clock_.NowNs() - begin_ns - MachineOfMany::kWaitNs;
+  evaluator_.ComputeReferencesFor(499);
+  const auto shorter = Tuner(parts_, {}).Tune(problem_, nullptr, bounds);
+
+  EXPECT_EQ(longer.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LE(took_ns, bounds.longest_ns);
+  EXPECT_TRUE(shorter.ok()) << shorter.status().message();
+}
+
 TEST_F(RetuningTest, AClockThatIsHeldBackIsRecordedAndNoted) {
   DeviceConditions before;
   before.compute_clock_mhz = 1980;

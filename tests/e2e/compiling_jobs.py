@@ -75,6 +75,23 @@ def no_compiler_outlives_its_run(attune):
             program.check((told["state"], told["error"]) == ("queued", ""), told)
 
 
+def a_job_that_does_not_end_fails_at_its_deadline(attune):
+    started = write_endless_compiler(attune)
+    started.unlink(missing_ok=True)
+    out, err = attune.run("worker", "--compile", "1", "--until-done", "--per-problem", "1s",
+                          "--job-deadline", "2s", *DB, status=3)
+    program.check("1 failed: timed_out" in out, (out, err))
+    told = jobs(attune, step="perf:compile")[0]
+    program.check((told["state"], told["error_class"]) == ("failed", "timed_out"), told)
+    program.check("given up at its deadline (2 s, --job-deadline)" in told["error"], told)
+    compiler = int(started.read_text())
+    wait_until(lambda: not is_running(compiler), f"Compiler {compiler} outlives its job.")
+    _, err = attune.run("worker", "--compile", "1", "--per-problem", "3s", "--job-deadline", "2s",
+                        *DB, status=1)
+    program.check("--job-deadline (2s) is shorter than" in err, err)
+    attune.run("jobs", "retry", *SESSION, *DB)
+
+
 def what_failed_before_is_told(attune):
     write_compiler(attune, "echo 'kernel.hip:1: no such type' >&2; exit 1")
     first = attune.json("tune", *SESSION, *STEP, *DB, status=1)
@@ -115,6 +132,7 @@ def test(attune):
     attune.run("jobs", "load", *SESSION, "--problem", "gemm@1{m=64,n=64,k=64}", "--steps",
                "perf:compile,perf:measure", *DB)
     no_compiler_outlives_its_run(attune)
+    a_job_that_does_not_end_fails_at_its_deadline(attune)
     what_failed_before_is_told(attune)
     what_needs_the_device_is_left(attune)
 

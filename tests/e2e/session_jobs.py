@@ -105,6 +105,22 @@ def interrupted(attune, when_begun, *words):
     return out, err
 
 
+def a_job_that_takes_too_long_fails_at_its_deadline(attune):
+    """Its reference takes this processor longer than the whole job may."""
+    attune.run("session", "new", "endless", "--device", "fake", *DB)
+    attune.run("jobs", "load", "--session", "endless", "--problem",
+               "gemm@1{m=8192,n=8192,k=8192}", "--steps", "perf:measure", "--solvers", "fake.tiled",
+               *DB)
+    began = time.monotonic()
+    out, err = attune.run("worker", "--device", "fake", "--per-problem", "1s", "--job-deadline", "2s",
+                          "--until-done", *DB, status=3)
+    took = time.monotonic() - began
+    program.check("1 failed: timed_out" in out and took < 60, (out, err, took))
+    job = jobs(attune, "endless")[0]
+    program.check((job["state"], job["error_class"]) == ("failed", "timed_out"), job)
+    program.check("given up at its deadline (2 s, --job-deadline). The reference" in job["error"], job)
+
+
 def one_interrupt_ends_every_worker(attune):
     attune.run("session", "new", "stopped", "--device", "fake", *DB, **TWO)
     problems = [word for order in range(20, 60) for word in ("--problem", problem(order))]
@@ -254,7 +270,8 @@ def test(attune):
     for part in (what_a_load_selects, what_is_tunable_does_not_depend_on_the_order,
                  the_living_do_what_a_killed_run_had, blanks_around_commas_are_none_of_the_names,
                  several_devices_take_from_one_queue,
-                 one_interrupt_ends_every_worker, a_device_that_does_not_answer_keeps_no_job):
+                 a_job_that_takes_too_long_fails_at_its_deadline, one_interrupt_ends_every_worker,
+                 a_device_that_does_not_answer_keeps_no_job):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
 

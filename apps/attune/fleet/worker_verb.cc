@@ -35,6 +35,9 @@ namespace {
 // without it costs no measurement that is under way; of a short patience it has so small a part.
 constexpr int kPartsOfPatience = 4;
 constexpr int kMostCompiles = 1024;
+// The deadline of a job where none is given: with the usual time of a problem the first counts.
+constexpr int64_t kUsualDeadlineNs = 600'000'000'000;
+constexpr int64_t kTimesOfAProblem = 20;
 constexpr const char* kSharedKernels = "shared";
 constexpr const char* kOwnKernels = "own";
 constexpr int64_t kMostJobNumber = std::numeric_limits<int64_t>::max();
@@ -50,6 +53,7 @@ struct WorkerOptions {
   bool until_done = false;
   int64_t idle_ns = 0;
   int64_t patience_ns = 600'000'000'000;
+  int64_t deadline_ns = 0;  // Of a job; 0: as the time of a problem has it.
   bool json = false;
 };
 
@@ -132,12 +136,23 @@ Status CheckOptions(const WorkerOptions& options) {
   if (options.is_in_process && options.job_id == 0) {
     return InvalidArgument("--in-process is for one job under a debugger: name it with --job.");
   }
+  const int64_t per_problem_ns = options.doer.jobs.tune.per_problem_ns;
+  if (options.deadline_ns > 0 && options.deadline_ns < per_problem_ns) {
+    return InvalidArgument(fmt::format(
+        "--job-deadline ({}) is shorter than the time that each problem has (--per-problem {}).",
+        FormatWait(options.deadline_ns), FormatWait(per_problem_ns)));
+  }
   const bool is_crew = MeansEveryDevice(options.doer.device);
   if (is_crew && (!options.name.empty() || options.job_id != 0)) {
     return InvalidArgument(
         "--name and --job are about one worker: name one device, not all of them.");
   }
   return Status::Ok();
+}
+
+int64_t DeadlineOfJobs(const WorkerOptions& options) {
+  if (options.deadline_ns > 0) return options.deadline_ns;
+  return std::max(kUsualDeadlineNs, kTimesOfAProblem * options.doer.jobs.tune.per_problem_ns);
 }
 
 // What it is to the others.
@@ -165,6 +180,7 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   const TwofoldInterruption interruption;
   options.doer.jobs.stop_requested = [&] { return interruption.requested_twice(); };
   options.doer.jobs.compile_threads = std::max(options.doer.compile, 1);
+  options.doer.jobs.deadline_ns = DeadlineOfJobs(options);
   options.doer.limits.is_in_process = options.is_in_process;
   options.doer.say = [log](const std::string& line) { log->Say(line); };
   const std::chrono::milliseconds patience(options.patience_ns / 1'000'000);
@@ -273,6 +289,10 @@ void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
                     "How long a database or a queue may be away before it gives up (default: 10m)");
   AddDurationOption(verb, "--per-problem", options.doer.jobs.tune.per_problem_ns,
                     "Time for each problem (default: 2s)");
+  AddDurationOption(
+      verb, "--job-deadline", options.deadline_ns,
+      "A job that takes longer fails as timed_out; waits for the machine do not count "
+      "(default: 10m, or 20 times --per-problem where that is longer)");
   AddLimitOptions(verb, options.doer.limits);
   AddJsonFlag(verb, options.json);
 }

@@ -143,7 +143,18 @@ Status JobExecutor::FetchKernels(const std::vector<Job>& jobs) {
   return Status::Ok();
 }
 
+JobError JobExecutor::TooLate(std::string_view why) const {
+  return {
+      std::string(kTooLate),
+      fmt::format("It was given up at its deadline ({:g} s, --job-deadline).{}{}",
+                  static_cast<double>(options_.deadline_ns) / 1e9, why.empty() ? "" : " ", why)};
+}
+
 Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs) {
+  const int64_t begin_ns = SteadyNowNs();
+  const auto is_late = [&] {
+    return options_.deadline_ns > 0 && SteadyNowNs() - begin_ns >= options_.deadline_ns;
+  };
   ATTUNE_ASSIGN_OR_RETURN(std::vector<Build> builds, BuildsOf(jobs));
   const OpenedKernelCache cache = OpenDefaultKernelCache();
   ATTUNE_RETURN_IF_ERROR(cache.kept);
@@ -153,15 +164,16 @@ Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs
     options_.kernels->Fetch(RecipesOf(builds, problem), *cache.cache);
   }
   {
-    const CompilerWatch watch(options_.stop_requested);
+    const CompilerWatch watch([&] { return is_late() || options_.stop_requested(); });
     ParallelFor(
         std::ssize(builds),
         [&](int64_t i) {
           Build& build = builds[static_cast<size_t>(i)];
-          if (IsOver()) return;
+          if (IsOver() || is_late()) return;
           build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
           // A failure says nothing once compilers are killed.
-          build.was_ended = build.outcome.failure() == nullptr || !options_.stop_requested();
+          build.was_ended =
+              build.outcome.failure() == nullptr || !(is_late() || options_.stop_requested());
         },
         options_.compile_threads);
   }
@@ -172,8 +184,8 @@ Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs
     JobReport& report = reports[build.job];
     if (!build.was_ended) {
       if (!told.insert(build.job).second) continue;
-      report.state = JobState::kQueued;
-      report.error = {};
+      report.state = IsOver() ? JobState::kQueued : JobState::kFailed;
+      report.error = IsOver() ? JobError() : TooLate("");
       continue;
     }
     if (const Failure* failure = build.outcome.failure()) {
@@ -207,6 +219,7 @@ Result<TuneReport> JobExecutor::Tune(const std::vector<Job>& jobs) {
   TuneBounds bounds;
   bounds.stop_requested = options_.stop_requested;
   bounds.end_ns = options_.end_ns;
+  bounds.longest_ns = options_.deadline_ns;
   Tuner tuner(workshop_->PartsFor(*records_), tune);
   return tuner.Tune(
       jobs.front().problem,
@@ -245,7 +258,11 @@ Result<std::vector<JobReport>> JobExecutor::Measure(const std::vector<Job>& jobs
       in_vain_.message = tuned.error().message();
       return ReportsOf(jobs, {std::string(kInVain), in_vain_.message});
     case StatusCode::kDeadlineExceeded: {
-      if (!IsOver()) return ReportsOf(jobs, {"budget", tuned.error().message()});
+      if (!IsOver()) {
+        const bool is_late = options_.deadline_ns > 0;
+        return ReportsOf(jobs, is_late ? TooLate(tuned.error().message())
+                                       : JobError{"budget", tuned.error().message()});
+      }
       auto reports = ReportsOf(jobs, {});
       for (JobReport& report : reports) report.state = JobState::kQueued;
       return reports;

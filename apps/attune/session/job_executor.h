@@ -25,10 +25,16 @@ class KernelExchange;
 // The class of errors of problems of which no candidate could be evaluated at all.
 inline constexpr std::string_view kInVain = "internal";
 
+// The class of errors of jobs whose deadline has passed.
+inline constexpr std::string_view kTooLate = "timed_out";
+
 // How jobs are done.
 struct JobTerms {
   TuneOptions tune;
   int64_t end_ns = 0;  // When all should be over, by the steady clock; 0: never.
+  // Of each problem and step, without waits for the machine; then its jobs have failed. 0: none.
+  // REQUIRES: 0, or at least the time of a problem.
+  int64_t deadline_ns = 0;
   std::function<bool()> stop_requested;
   int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
   // Where what is compiled goes to and comes from beside the kernel cache; null: nowhere.
@@ -70,6 +76,8 @@ class JobExecutor {
  private:
   struct Build;
 
+  // `why`: a sentence, or nothing.
+  JobError TooLate(std::string_view why) const;
   Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
   Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
   // Empty where nothing is compiled.
