@@ -54,10 +54,10 @@ std::string FindProgram(const std::string& name);
 // Excerpt(); empty if there is none.
 std::string LastLineOf(std::string_view log);
 
-// Runs the command to its end, beneath an attune-reaper. All that came of it, in whatever session or
-// group, ends with this call, and with this process, whatever ends that; what it started and left
-// running is not waited for. kUnavailable if it cannot be started, or if something is left of it that
-// no signal ends within ten seconds.
+// Runs the command to its end, beneath an attune-reaper. All that came of it, in whatever session
+// or group, ends with this call, and with this process, whatever ends that; what it started and
+// left running is not waited for. kUnavailable if it cannot be started, or if something is left of
+// it that no signal ends within ten seconds.
 Result<ProgramEnd> RunToEnd(const ProgramCommand& command);
 
 // The same for those of whom only an exit is of use: kUnavailable also if it dies of a signal,
