@@ -9,7 +9,8 @@
 namespace attune {
 
 struct Channel {
-  // Of the machines that can do it: Text(Target), and behind a blank the environment if that counts.
+  // Of the machines that can do it: Text(Target), and behind a blank the environment if that
+  // counts.
   std::string target;
   JobStep step;
 
