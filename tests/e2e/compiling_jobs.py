@@ -87,7 +87,7 @@ def a_job_that_does_not_end_fails_at_its_deadline(attune):
     compiler = int(started.read_text())
     wait_until(lambda: not is_running(compiler), f"Compiler {compiler} outlives its job.")
     _, err = attune.run("worker", "--compile", "1", "--per-problem", "3s", "--job-deadline", "2s",
-                        *DB, status=1)
+                        *DB, status=2)
     program.check("--job-deadline (2s) is shorter than" in err, err)
     attune.run("jobs", "retry", *SESSION, *DB)
 
