@@ -448,12 +448,13 @@ void Worker::TellUndone(const Status& reported, size_t jobs) {
     looked_ns_ = 0;
   }
   if (reported.ok()) return;
+  // Of an outage the reason stands where it began, and again where the worker ends because of it.
   terms_.say(fmt::format(
       "What came of {} cannot be written: {} leased until {} over, within {} s, and done again "
-      "then. {}",
+      "then.{}{}",
       jobs == 1 ? "a job" : fmt::format("{} jobs", jobs), jobs == 1 ? "it stays" : "they stay",
       jobs == 1 ? "its lease is" : "their leases are", terms_.lease_ns / 1'000'000'000,
-      reported.message()));
+      MayPass(reported) ? "" : " ", MayPass(reported) ? "" : reported.message()));
 }
 
 Status Worker::Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs) {

@@ -263,12 +263,17 @@ TEST_P(WorkerTest, ADatabaseThatStaysAwayEndsTheWorkerAfterItsPatience) {
   const int64_t session = database_.NewSession("may", 1);
   TroubledJobs jobs(database_.jobs());
   jobs.report_failures.assign(100, Unavailable("It is away."));
+  std::vector<std::string> said;
   WorkerTerms terms = TermsOf("w");
   terms.patience = std::chrono::milliseconds(10);
+  terms.say = [&](const std::string& line) { said.push_back(line); };
   Worker worker({database_.fleet(), jobs, *queue_, GetParam()}, doer_, terms);
 
-  EXPECT_EQ(worker.Run().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(worker.Run(), Unavailable("It is away."));
 
+  // Why is said where the outage begins, and is what the worker ends with.
+  EXPECT_THAT(said, Contains(HasSubstr("it stays leased until its lease is over, within 60 s")));
+  EXPECT_THAT(said, Contains(HasSubstr("It is away.")).Times(1));
   EXPECT_THAT(database_.JobsOf(session, JobState::kLeased), SizeIs(1)) << "Until that is over.";
 }
 
