@@ -1,7 +1,9 @@
 // What the first convolution of a new picture size costs on an NVIDIA GPU: from the call to the end
 // of its work on the device, with nothing tuned and nothing compiled, beside later calls of the
 // same, what cuDNN's legacy calls choose first, the best of all their algorithms, what tuning
-// finds, and the roofline. `cuda_first_call.py` does the same through PyTorch.
+// finds, and the roofline; and what a launch takes on the device, which is what tuning compares, of
+// what serves first, of what replaces it and of what tuning finds. `cuda_first_call.py` does the
+// same through PyTorch, but for that.
 //
 //   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
 //                   [--per-problem-ms N] [--seed N] [--db FILE] [--steps] [--json]
@@ -55,7 +57,7 @@ struct Options {
 };
 
 constexpr int kSteadyCalls = 9;
-constexpr int kPairs = 51;  // Of calls by turns, of what served first and of what tuning found.
+constexpr int kPairs = 51;  // Of calls by turns, of what serves untuned and of what tuning found.
 constexpr const char* kDevice = "cuda:0";
 constexpr const char* kVendorSolver =
     "cuda.cudnn-conv";  // Its default is what cuDNN answers first.

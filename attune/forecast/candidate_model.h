@@ -33,9 +33,9 @@ class CandidateModel {
   static Result<CandidateModel> Open(const std::filesystem::path& file, const ModelOrigin& origin,
                                      std::string_view operator_name);
 
-  // Those that the model was fitted to the times of for so many problems that cross-validation
-  // chose for each alone, kMostKnown at most, in order. Nothing is known of others but what holds
-  // over all, which says nothing of who is quicker.
+  // Those that the model was fitted to five times of or more (TimeModel::algorithms()), kMostKnown
+  // at most, in order. Nothing is known of others but what holds over all, which says nothing of
+  // who is quicker.
   const std::vector<Candidate>& known() const { return known_; }
   bool Knows(const Candidate& candidate) const { return positions_.contains(candidate); }
 

@@ -28,8 +28,8 @@ class TimeModel {
   // `features` lack "flops" or "bytes".
   static Result<TimeModel> Standard(const FeatureSet& features, DevicePeaks peaks);
 
-  // Boosted trees for choosing alone (choice_regressor.h): for more samples than neighbours can be
-  // looked for among.
+  // Boosted trees for choosing alone (choice_regressor.h): for more samples than all members are
+  // fitted to in time, of more problems than neighbours can be looked for among.
   static TimeModel ForChoosing(const FeatureSet& features);
 
   // The same and neighbours, for many candidates of few problems: trees need more times of each

@@ -1,12 +1,10 @@
 #include "bench/models/first_answers.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,26 +46,31 @@ Result<Tuned> ReadTuned(const std::filesystem::path& file) {
       fmt::format("{} rows of it are no convolutions that models know.", tuned.times.left_out));
 }
 
+// Those of `rows` whose candidate the model knows.
+std::vector<size_t> Known(const TimeModel& model, const Tuned& tuned,
+                          const std::vector<size_t>& rows) {
+  const std::vector<std::string> algorithms = model.algorithms();
+  std::vector<size_t> known;
+  std::ranges::copy_if(rows, std::back_inserter(known), [&](size_t i) {
+    return std::ranges::binary_search(algorithms, tuned.times.samples[i].row.algorithm);
+  });
+  return known;
+}
+
 // What a model chooses of `rows`, which are of one problem; nothing where it does not know the
 // default.
 std::optional<size_t> Chosen(const TimeModel& model, const Tuned& tuned,
                              const std::vector<size_t>& rows) {
-  const std::vector<std::string> algorithms = model.algorithms();
-  const std::set<std::string, std::less<>> known(algorithms.begin(), algorithms.end());
-  std::optional<size_t> chosen;
-  double least_ms = std::numeric_limits<double>::infinity();
-  bool knows_default = false;
-  for (const size_t i : rows) {
-    const FeatureRow& row = tuned.times.samples[i].row;
-    if (!known.contains(row.algorithm)) continue;
-    knows_default = knows_default || tuned.is_default[i];
-    Prediction prediction;
-    model.Predict({&row, 1}, {&prediction, 1});
-    if (prediction.median_ms >= least_ms) continue;
-    least_ms = prediction.median_ms;
-    chosen = i;
+  const std::vector<size_t> known = Known(model, tuned, rows);
+  if (std::ranges::none_of(known, [&](size_t i) { return tuned.is_default[i]; })) {
+    return std::nullopt;
   }
-  return knows_default ? chosen : std::nullopt;
+  std::vector<FeatureRow> asked;
+  for (const size_t i : known) asked.push_back(tuned.times.samples[i].row);
+  std::vector<Prediction> predictions(asked.size());
+  model.Predict(asked, predictions);
+  const auto least = std::ranges::min_element(predictions, {}, &Prediction::median_ms);
+  return known[static_cast<size_t>(least - predictions.begin())];
 }
 
 using AnswerScores = std::map<std::string, PickScore>;
@@ -84,14 +87,9 @@ void AddPicks(const TimeModel& model, const TimeModel& shuffled, const Tuned& tu
   add("", Chosen(model, tuned, rows));
   add("shuffled_", Chosen(shuffled, tuned, rows));
   add("default_", *standing);
-  std::optional<size_t> best_known;
-  for (const std::string& algorithm : model.algorithms()) {
-    for (const size_t i : rows) {
-      if (tuned.times.samples[i].row.algorithm != algorithm) continue;
-      if (!best_known.has_value() || time_ms(i) < time_ms(*best_known)) best_known = i;
-    }
-  }
-  add("best_known_", best_known);
+  const std::vector<size_t> known = Known(model, tuned, rows);
+  const auto best_known = std::ranges::min_element(known, {}, time_ms);
+  add("best_known_", best_known == known.end() ? *standing : *best_known);
 }
 
 Result<TimeModel> FitWithout(const Tuned& tuned, const std::vector<size_t>& folds, size_t fold,
