@@ -108,6 +108,22 @@ struct GemmChoice {
   friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
 };
 
+// oneDNN's int8 products sum pairs of 8-bit products in 16 bits on x86 processors without VNNI or
+// AMX, and saturate there ("Nuances of int8 computations" of its developer guide): what comes out
+// depends on the values, so that a check may pass and a later call be wrong.
+Status CheckExact(const Gemm& gemm, const Target& target) {
+  if (gemm.type != DataType::kI8 || !target.arch.starts_with("x86-64")) return Status::Ok();
+  const auto isa = target.properties.find("isa");
+  if (isa == target.properties.end()) return Status::Ok();
+  for (const char* exact : {"vnni", "amx-int8"}) {
+    if (isa->second.find(exact) != std::string::npos) return Status::Ok();
+  }
+  return Unsupported(
+      "oneDNN's products of i8 may saturate on processors with neither VNNI nor AMX; this one "
+      "has " +
+      isa->second + ".");
+}
+
 bool IsReference(const std::string& implementation) { return implementation.starts_with("ref"); }
 
 // The default first: what the library picks for the operands as they are. Reference loops are a
@@ -252,6 +268,7 @@ class GemmSolver final : public Solver {
         return Unsupported("oneDNN has no type " + std::string(Name(type)) + ".");
       }
     }
+    ATTUNE_RETURN_IF_ERROR(CheckExact(*gemm, target));
     if (gemm->alpha == ScalarClass::kZero) {
       return Unsupported("host.onednn-gemm does not compute products with alpha 0.");
     }

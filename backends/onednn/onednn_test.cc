@@ -254,6 +254,23 @@ TEST_F(OneDnn, Bf16ProductsAreRightWhereTheLibraryTakesThem) {
   }
 }
 
+// oneDNN saturates sums of two products there, for some values and not for others.
+TEST_F(OneDnn, Int8ProductsAreRefusedWhereTheProcessorDoesNotSumThemExactly) {
+  Gemm gemm = PackedGemm(32, 16, 64, DataType::kI8);
+  gemm.c_type = DataType::kI32;
+  Target target = TestTarget(2);
+  target.properties["isa"] = "avx2,f16c,fma";
+
+  const Status refused = Named("host.onednn-gemm").IsApplicable(gemm, target);
+
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused.message(), HasSubstr("avx2,f16c,fma"));
+  for (const char* isa : {"avx2,avxvnni", "avx512f,avx512vnni", "amx-int8"}) {
+    target.properties["isa"] = isa;
+    EXPECT_TRUE(Named("host.onednn-gemm").IsApplicable(gemm, target).ok()) << isa;
+  }
+}
+
 TEST_F(OneDnn, DoublePrecisionIsRefusedByName) {
   const Status status =
       Named("host.onednn-gemm").IsApplicable(PackedGemm(4, 4, 4, DataType::kF64), TestTarget(2));
