@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,7 +40,6 @@
 #include "bench/geometric_mean.h"
 #include "bench/vendor_bounds.h"
 #include "include/attune/attune.h"
-#include "include/attune/questions.h"
 
 namespace attune {
 namespace {
@@ -173,8 +173,11 @@ class BenchRuntime {
   BenchRuntime& operator=(const BenchRuntime&) = delete;
 
   attune_runtime* get() const { return runtime_; }
-  // Of the last miss.
-  const std::string& served_by() const { return served_by_; }
+  // What serves a problem by now.
+  std::string ServedBy(const std::string& problem) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return served_by_[problem];
+  }
   uint64_t BuildsInCaller() {
     attune_counters counters = ATTUNE_COUNTERS_INIT;
     Check(attune_get_counters(runtime_, &counters));
@@ -185,12 +188,17 @@ class BenchRuntime {
   static void Hear(void* context, attune_event event, const char* problem, const char* candidate,
                    const char* message) {
     auto* self = static_cast<BenchRuntime*>(context);
-    if (event == ATTUNE_EVENT_MISS && candidate != nullptr) self->served_by_ = candidate;
+    const bool serves = event == ATTUNE_EVENT_MISS || event == ATTUNE_EVENT_SWAP;
+    if (serves && candidate != nullptr) {
+      const std::lock_guard<std::mutex> lock(self->mutex_);
+      self->served_by_[problem] = candidate;
+    }
     if (event != ATTUNE_EVENT_TUNING_FAILED) return;
     fmt::print(stderr, "cuda_first_call: {} was not tuned: {}\n", problem, message);
   }
   attune_runtime* runtime_ = nullptr;
-  std::string served_by_;
+  std::mutex mutex_;                              // Guards what follows: the background tells, too.
+  std::map<std::string, std::string> served_by_;  // By problem.
 };
 
 struct Row {
@@ -205,8 +213,8 @@ struct Row {
   double tuned_us = 0;
   double untuned_us = 0;  // By turns with `tuned_us`: what serves by then where nothing is tuned.
   double roofline_us = 0;
-  // What serves once everything is ready, untuned and tuned, and microseconds of a launch on the
-  // device of these two and of what served first.
+  // What serves by the end of the calls that are timed, untuned and tuned, and microseconds of a
+  // launch on the device of these two and of what served first.
   std::string untuned;
   std::string tuned;
   double first_device_us = 0;
@@ -256,25 +264,16 @@ std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
     row.conv = RandomConv(random, options.type);
     row.problem = TextOf(row.conv);
     row.first_us = device.TimeNs(runtime.get(), row.conv) / 1e3;
-    row.candidate = runtime.served_by();
+    row.candidate = runtime.ServedBy(row.problem);
     row.steady_us = SteadyUs(device, runtime.get(), row.conv);
   }
   return rows;
 }
 
-// What is preferred, once it is ready.
-std::string Preferred(attune_runtime* runtime, const attune_conv& conv) {
-  attune_solution preferred{};
-  preferred.struct_size = sizeof preferred;
-  size_t count = 0;
-  Check(attune_conv_solutions(runtime, &conv, &preferred, 1, &count));
-  return preferred.candidate;
-}
-
 // Tunes `rows`, in their first call here. The host is shared and its speed changes from one minute
 // to the next: what `untuned` serves is timed once more, by turns with what was found.
 void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& options,
-                       const std::string& database, attune_runtime* untuned) {
+                       const std::string& database, BenchRuntime& untuned) {
   BenchRuntime runtime(options, ATTUNE_INLINE, database);
   for (size_t i = 0; i < rows.size(); ++i) {
     fmt::print(stderr, "Tuning {} of {}\n", i + 1, rows.size());
@@ -282,12 +281,12 @@ void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& opt
     std::vector<double> tuned_us, untuned_us;
     for (int pair = 0; pair < kPairs; ++pair) {
       tuned_us.push_back(device.TimeNs(runtime.get(), rows[i].conv) / 1e3);
-      untuned_us.push_back(device.TimeNs(untuned, rows[i].conv) / 1e3);
+      untuned_us.push_back(device.TimeNs(untuned.get(), rows[i].conv) / 1e3);
     }
     rows[i].tuned_us = MedianOf(std::move(tuned_us));
     rows[i].untuned_us = MedianOf(std::move(untuned_us));
-    rows[i].tuned = Preferred(runtime.get(), rows[i].conv);
-    rows[i].untuned = Preferred(untuned, rows[i].conv);
+    rows[i].tuned = runtime.ServedBy(rows[i].problem);
+    rows[i].untuned = untuned.ServedBy(rows[i].problem);
   }
 }
 
@@ -489,8 +488,7 @@ int Run(const Options& options) {
       std::span(rows).first(std::min(rows.size(), static_cast<size_t>(options.tuned)));
   const bool is_kept = !options.database.empty();
   MeasureTunedCalls(device, tuned, options,
-                    is_kept ? options.database : (folder.path() / "tuned.db").string(),
-                    runtime.get());
+                    is_kept ? options.database : (folder.path() / "tuned.db").string(), runtime);
   MeasureOnDevice(tuned);
   MeasureVendorCalls(device, tuned, options);
   Require(FindRooflines(rows));

@@ -149,7 +149,9 @@ class BackgroundTuner {
     const ModelOrigin origin = OriginOf(place_.target, place_.environment);
     const CandidateModels models(models_at_, origin, launches_);
     parts.models = &models;
-    Tuner tuner(parts, UnderTerms(options_, request.terms));
+    TuneOptions options = UnderTerms(options_, request.terms);
+    options.served = request.served;
+    Tuner tuner(parts, std::move(options));
     const TaggedProblem tagged{problem, 1};
     const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
     if (!summary.ok()) return Answer(problem, "failed", summary.error().message());

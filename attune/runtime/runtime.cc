@@ -334,6 +334,15 @@ Status Runtime::Tune(const Problem& problem) {
   return tunable_->TuneMiss(problem, TakeDynamic(problem)).status();
 }
 
+std::optional<Candidate> Runtime::ServedUntried(const Problem& problem) const {
+  const auto decision =
+      server_->dispatcher().Decide(problem, *Choices(), kNoWorkspaceLimit, Breadth::kEnough);
+  if (!decision.ok() || decision->options.empty()) return std::nullopt;
+  const Option& served = decision->options.front();
+  const bool is_guess = served.origin == Origin::kNearest || served.origin == Origin::kPredicted;
+  return is_guess ? std::optional(served.candidate) : std::nullopt;
+}
+
 Status Runtime::TuneElsewhere(const Problem& problem) {
   if (options_.database.empty()) {
     return FailedPrecondition("This run time has no database, so it cannot tune.");
@@ -355,7 +364,7 @@ Status Runtime::TuneElsewhere(const Problem& problem) {
     }
     tuner = tuner_.get();
   }
-  ATTUNE_RETURN_IF_ERROR(tuner->Tune({problem, TermsOf(*tunable_)}));
+  ATTUNE_RETURN_IF_ERROR(tuner->Tune({problem, TermsOf(*tunable_), ServedUntried(problem)}));
   return records_->Update().status();
 }
 

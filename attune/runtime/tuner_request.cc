@@ -139,6 +139,7 @@ std::string Encode(const TunerRequest& request) {
   Json json = {{"version", kTunerProtocolVersion}, {"tune", Text(request.problem)}};
   const Json terms = TermsJson(request.terms);
   if (!terms.empty()) json["terms"] = terms;
+  if (request.served.has_value()) json["served"] = Text(*request.served);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -158,6 +159,10 @@ Result<TunerRequest> DecodeTunerRequest(std::string_view line) {
   if (tune == json.end() || !tune->is_string()) return NotA("tune", "text");
   TunerRequest request;
   ATTUNE_ASSIGN_OR_RETURN(request.problem, ParseProblem(tune->get<std::string>()));
+  if (const auto served = json.find("served"); served != json.end()) {
+    if (!served->is_string()) return NotA("served", "text");
+    ATTUNE_ASSIGN_OR_RETURN(request.served, ParseCandidate(served->get<std::string>()));
+  }
   const auto terms = json.find("terms");
   if (terms == json.end()) return request;
   if (!terms->is_object()) return NotA("terms", "object");

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
+#include "attune/trial/candidate.h"
 #include "attune/tunable/numerical_check.h"
 
 namespace attune {
@@ -48,6 +50,8 @@ Status Validate(const TuningTerms& terms);
 struct TunerRequest {
   Problem problem;
   TuningTerms terms = {};
+  // What serves it meanwhile although nobody measured it there (TuneOptions::served).
+  std::optional<Candidate> served = {};
 
   friend bool operator==(const TunerRequest&, const TunerRequest&) = default;
 };

@@ -61,6 +61,18 @@ TEST(TunerRequestTest, EveryTermArrives) {
   EXPECT_EQ(*arrived, request);
 }
 
+TEST(TunerRequestTest, WhatIsServedArrivesAndIsRefusedWhereItIsNoCandidate) {
+  const TunerRequest request{*ParseProblem("gemm@1{m=4,n=5,k=6}"), {}, {{{"fake.a", 2}, {}}}};
+
+  const auto arrived = DecodeTunerRequest(Encode(request));
+
+  ASSERT_TRUE(arrived.ok()) << arrived.status().message();
+  EXPECT_EQ(*arrived, request);
+  const std::string head = R"({"tune":"gemm@1{m=4,n=5,k=6}","served":)";
+  EXPECT_THAT(ComplaintAbout(head + "3}"), HasSubstr("'served'"));
+  EXPECT_THAT(ComplaintAbout(head + R"("fake.a@"})"), HasSubstr("fake.a@"));
+}
+
 TEST(TunerRequestTest, WhatIsOutOfItsLimitsIsRefusedByName) {
   for (const auto& [terms, complaint] : {
            std::pair{R"({"max_iterations":-1}})", "max_iterations is -1"},

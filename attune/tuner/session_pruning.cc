@@ -46,7 +46,7 @@ std::vector<Candidate> TuningSession::WithoutHopeless(CandidateSource& source,
   if (!pruning_.has_value()) return batch;
   std::erase_if(batch, [&](const Candidate& candidate) {
     pruning_->NoteAsked(candidate);
-    if (passed_.empty() || IsStanding(candidate)) return false;
+    if (passed_.empty() || IsStanding(candidate) || IsServed(candidate)) return false;
     std::optional<std::string> why = pruning_->WhyNot(candidate);
     if (!why.has_value()) return false;
     ++report_.pruned;

@@ -163,6 +163,11 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
   TuningSession session(parts_, options_, problem, listener);
   session.BeginWith(std::move(elsewhere));
   if (standing.has_value()) session.Challenge(std::move(*standing));
+  const bool takes_part = options_.served.has_value() &&
+                          std::ranges::any_of(participants, [this](const Solver* solver) {
+                            return solver->id() == options_.served->solver;
+                          });
+  if (takes_part) session.Include(*options_.served);
   return session.Run(participants, bounds);
 }
 

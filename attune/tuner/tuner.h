@@ -56,6 +56,10 @@ struct TuneOptions {
   // What is not run because of a model. The baseline and what was chosen before always are, and all
   // others of which there is no model.
   PruneTerms prune = {};
+  // What serves the problem although nobody measured it there, the choice of a neighbour or of a
+  // model: tried with the defaults, so that what is found is no worse. Left out if its solver does
+  // not take part.
+  std::optional<Candidate> served = std::nullopt;
   bool retry_quarantined = false;  // Try again what crashed, hung or corrupted memory here before.
   // Go on where a tuning of the problem with these options was cut off (FindCutOff): what it tried
   // counts, also in the time of the problem, and is not tried again.

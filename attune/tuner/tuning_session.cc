@@ -51,6 +51,8 @@ TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options
 
 void TuningSession::Challenge(Choice standing) { standing_ = std::move(standing); }
 
+void TuningSession::Include(Candidate served) { served_ = std::move(served); }
+
 void TuningSession::BeginWith(TimesOfPlaces elsewhere) { elsewhere_ = std::move(elsewhere); }
 
 Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
@@ -176,7 +178,8 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
   Report(Stage::kQualify);
   std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
   defaults_ = batch;
-  IncludeStanding(batch);
+  if (served_.has_value()) IncludeEarly(*served_, batch);
+  if (standing_.has_value()) IncludeEarly(standing_->candidate, batch);
   // Whoever is compared with the default, or left out for it, waits until it is known to work.
   const bool is_awaited = options_.terms.output_check.has_value() || pruning_.has_value();
   while (is_awaited && passed_.empty() && !batch.empty()) {
@@ -227,14 +230,13 @@ bool TuningSession::IsStanding(const Candidate& candidate) const {
   return standing_.has_value() && standing_->candidate == candidate;
 }
 
-void TuningSession::IncludeStanding(std::vector<Candidate>& defaults) {
-  if (!standing_.has_value()) return;
-  const auto found = std::find(defaults.begin(), defaults.end(), standing_->candidate);
-  standing_is_asked_ = found != defaults.end();
+void TuningSession::IncludeEarly(const Candidate& candidate, std::vector<Candidate>& defaults) {
+  const auto found = std::find(defaults.begin(), defaults.end(), candidate);
   // Early, because the time may be over soon, but behind the first, which is the baseline.
   const auto second = defaults.begin() + std::min<std::ptrdiff_t>(1, std::ssize(defaults));
-  if (!standing_is_asked_) {
-    defaults.insert(second, standing_->candidate);
+  if (found == defaults.end()) {
+    early_.emplace(candidate, std::nullopt);
+    defaults.insert(second, candidate);
   } else if (found > second) {
     std::rotate(second, found, found + 1);
   }
@@ -243,23 +245,24 @@ void TuningSession::IncludeStanding(std::vector<Candidate>& defaults) {
 std::vector<Candidate> TuningSession::Ask(CandidateSource& source) {
   for (;;) {
     std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
-    const auto found = std::find_if(batch.begin(), batch.end(),
-                                    [this](const Candidate& asked) { return IsStanding(asked); });
-    if (found == batch.end()) return batch;
-    batch.erase(found);
-    standing_is_asked_ = true;
-    source.Tell(standing_->candidate, standing_time_ns_);
-    if (!batch.empty()) return batch;
+    const size_t asked = batch.size();
+    std::erase_if(batch, [&](const Candidate& candidate) {
+      const auto known = early_.extract(candidate);
+      if (!known.empty()) source.Tell(candidate, known.mapped());
+      return !known.empty();
+    });
+    if (!batch.empty() || asked == 0) return batch;
   }
 }
 
 void TuningSession::Tell(CandidateSource& source, const Candidate& candidate,
                          std::optional<double> time_ns) {
-  if (IsStanding(candidate)) {
-    standing_time_ns_ = time_ns;
-    if (!standing_is_asked_) return;
+  const auto early = early_.find(candidate);
+  if (early == early_.end()) {
+    source.Tell(candidate, time_ns);
+  } else {
+    early->second = time_ns;
   }
-  source.Tell(candidate, time_ns);
 }
 
 std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source,

@@ -31,6 +31,10 @@ class TuningSession {
   // the new set is better evidence (see Replaces) it stays. Before Run.
   void Challenge(Choice standing);
 
+  // What serves the problem meanwhile, although nobody measured it there: tried with the defaults.
+  // Before Run.
+  void Include(Candidate served);
+
   // What was measured at other places: the search begins with what follows from it. Before Run.
   void BeginWith(TimesOfPlaces elsewhere);
 
@@ -68,12 +72,14 @@ class TuningSession {
   void Learn(CandidateSource& source, const std::vector<Candidate>& batch,
              const std::vector<Qualified>& results);
   void NoteFailure(const Failure& failure);
-  // As those of the source, of which the standing choice may or may not be one: it is qualified
-  // once, and the source gets its time when it asks for it.
+  // As those of the source, of which the standing choice and what is served may or may not be some:
+  // they are qualified once, and the source gets their times when it asks for them.
   std::vector<Candidate> Ask(CandidateSource& source);
   void Tell(CandidateSource& source, const Candidate& candidate, std::optional<double> time_ns);
-  void IncludeStanding(std::vector<Candidate>& defaults);
+  // Puts it behind the first of the defaults.
+  void IncludeEarly(const Candidate& candidate, std::vector<Candidate>& defaults);
   bool IsStanding(const Candidate& candidate) const;
+  bool IsServed(const Candidate& candidate) const { return served_ == candidate; }
   // Leaves out what is quarantined or cannot win, and tells the source.
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
   std::vector<Candidate> WithoutHopeless(CandidateSource& source, std::vector<Candidate> batch);
@@ -138,10 +144,11 @@ class TuningSession {
   std::map<Candidate, Failure> quarantined_;
   TimesOfPlaces elsewhere_;
   std::optional<Choice> standing_;
-  bool standing_is_asked_ = false;  // By the source.
-  bool standing_failed_ = false;    // In the race.
-  std::optional<double>
-      standing_time_ns_;  // Quick; nothing if it failed, or before it was qualified.
+  std::optional<Candidate> served_;
+  bool standing_failed_ = false;  // In the race.
+  // Qualified before the source asks for them, and their quick times: nothing of one that failed,
+  // or before it was qualified.
+  std::map<Candidate, std::optional<double>> early_;
   std::vector<Candidate>
       defaults_;  // Of every solver, in order: the first that passes is the default.
   std::vector<Runner> passed_;

@@ -321,6 +321,37 @@ TEST_F(RetuningTest, TheStandingChoiceIsInEveryFinalAndGivesWayIfItHasBecomeSlow
   EXPECT_EQ(Best(), 3);
 }
 
+// Of 12 candidates there is time to try the default and what is tried with it.
+TEST_F(RetuningTest, WhatServesUntriedIsTriedBehindTheDefaultIfItsSolverTakesPart) {
+  TuneOptions hurried;
+  hurried.per_problem_ns = 4000 * kMillisecondNs;
+  hurried.max_candidates = 1;
+  TuneOptions options = hurried;
+  options.served = Candidate{{"test.scripted", 1}, {{"p", int64_t{7}}}};
+  EXPECT_EQ(IntegerAt(Tuner(parts_, hurried).Tune(problem_)->choice->candidate.config, "p"), 0);
+
+  const auto report = Tuner(parts_, options).Tune(problem_);
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->considered, 2);
+  EXPECT_EQ(TimesInFinal(report->set_id, 7), 1);
+  EXPECT_EQ(Best(), 7);
+  options.served->solver.name = "test.absent";
+  EXPECT_EQ(Tuner(parts_, options).Tune(problem_)->considered, 2);  // The other is what stands.
+}
+
+TEST_F(RetuningTest, WhatServesUntriedIsTriedOnceThoughTheSearchComesToItToo) {
+  TuneOptions options;
+  options.per_problem_ns = 4000 * kMillisecondNs;
+  options.served = Candidate{{"test.scripted", 1}, {{"p", int64_t{3}}}};
+
+  const auto report = Tuner(parts_, options).Tune(problem_);
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->considered, 12);
+  EXPECT_EQ(Best(), 7);
+}
+
 TEST_F(RetuningTest, WhatASearchFoundIsTimedInItsPlaceAndOnce) {
   evaluator_.Search(3, 100);
   time_ns_ = [](int64_t p) { return p == 100 ? 20e6 : 40e6; };

@@ -5,12 +5,14 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 #include "tests/runtime/runtime_world.h"
 
@@ -65,7 +67,7 @@ class Predicted : public ::testing::Test {
                               std::filesystem::copy_options::overwrite_existing);
   }
 
-  static std::string TextOf(int m, int n, int k) {
+  static std::string TextOf(int64_t m, int64_t n, int64_t k) {
     return fmt::format("'gemm@1{{m={},n={},k={},align=4}}'", m, n, k);
   }
   // Runs the program in the world that there is; its exit status.
@@ -149,13 +151,45 @@ TEST_F(Predicted, WhatIsFarSlowerIsNotRunWhileAProgramIsServed) {
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, kTimeForAllMs);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
 
-  EXPECT_TRUE(Multiply(runtime.get(), 6));
+  // Near a tuned one, whose choice it is, it would serve meanwhile and be tried.
+  EXPECT_TRUE(Multiply(runtime.get(), kFar));
   EXPECT_TRUE(IsIdle(runtime.get()));
 
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
-  ASSERT_EQ(Attune("explain " + TextOf(6, 6, 6) + " --device fake", output_), 0) << output_;
+  ASSERT_EQ(Attune("explain " + TextOf(kFar, kFar, kFar) + " --device fake", output_), 0)
+      << output_;
   EXPECT_THAT(output_, HasSubstr("not_applicable in build: fake.library@1{threads=2}"));
   EXPECT_THAT(output_, HasSubstr("Not run: a model fitted to 48 times expects"));
+}
+
+// What was tried, in that order.
+std::vector<std::string> TriedIn(const std::string& database) {
+  const auto store = OpenSqlStore(database, {});
+  EXPECT_TRUE(store.ok()) << store.status().message();
+  std::vector<std::string> tried;
+  RecordQuery query;
+  query.problem = ParseProblem("gemm@1{m=200,n=200,k=200,align=4}").value_or(Problem());
+  query.roles = {TrialRole::kQualify};
+  const Status visited = (*store)->Visit(query, [&](const RecordedSet& set) {
+    for (const Record& record : set.records) tried.push_back(Text(record.trial.candidate));
+    return Status::Ok();
+  });
+  EXPECT_TRUE(visited.ok()) << visited.message();
+  return tried;
+}
+
+TEST_F(Predicted, TuningTriesWhatServesMeanwhileBehindTheFirstDefault) {
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_TRUE(Multiply(runtime.get(), kFar));
+  EXPECT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
+  const std::vector<std::string> tried = TriedIn(world_.database());
+  ASSERT_GE(tried.size(), 2u);
+  EXPECT_EQ(tried[0], kDefault);
+  EXPECT_EQ(tried[1], kQuickest);
 }
 
 TEST_F(Predicted, AModelThatIsOfNoUseIsFittedAgainAsTheBackgroundTunes) {
