@@ -14,6 +14,20 @@ using Json = nlohmann::json;
 constexpr size_t kMaxIdentifierBytes = 64;
 constexpr size_t kMaxExpressionBytes = 1000;
 
+std::string Escaped(std::string_view key) {
+  std::string escaped;
+  for (char c : key) {
+    if (c == '~') {
+      escaped += "~0";
+    } else if (c == '/') {
+      escaped += "~1";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 // The document built event by event, because Json::parse keeps the last of two equal keys and says
 // nothing.
 class StrictReader final : public nlohmann::json_sax<Json> {
@@ -29,39 +43,39 @@ class StrictReader final : public nlohmann::json_sax<Json> {
     return std::move(root_);
   }
 
-  bool null() override { return builder_.null(); }
-  bool boolean(bool value) override { return builder_.boolean(value); }
-  bool number_integer(number_integer_t value) override { return builder_.number_integer(value); }
-  bool number_unsigned(number_unsigned_t value) override { return builder_.number_unsigned(value); }
-  bool number_float(number_float_t value, const string_t& text) override {
-    return builder_.number_float(value, text);
+  bool null() override { return BeginValue() && builder_.null(); }
+  bool boolean(bool value) override { return BeginValue() && builder_.boolean(value); }
+  bool number_integer(number_integer_t value) override {
+    return BeginValue() && builder_.number_integer(value);
   }
-  bool string(string_t& value) override { return builder_.string(value); }
-  bool binary(binary_t& value) override { return builder_.binary(value); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return BeginValue() && builder_.number_unsigned(value);
+  }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return BeginValue() && builder_.number_float(value, text);
+  }
+  bool string(string_t& value) override { return BeginValue() && builder_.string(value); }
+  bool binary(binary_t& value) override { return BeginValue() && builder_.binary(value); }
   bool start_object(size_t size) override {
-    keys_.emplace_back();
-    return CheckDepth() && builder_.start_object(size);
+    return BeginValue() && BeginLevel(false) && builder_.start_object(size);
   }
   bool key(string_t& name) override {
-    path_.resize(keys_.size());
-    path_.back() = name;
-    if (!keys_.back().insert(name).second) {
-      error_ =
-          fmt::format("/{}: the key '{}' stands twice in one object.", fmt::join(path_, "/"), name);
+    levels_.back().key = name;
+    if (!levels_.back().keys.insert(name).second) {
+      error_ = fmt::format("{}: the key '{}' stands twice in one object.", Pointer(), name);
       return false;
     }
     return builder_.key(name);
   }
   bool end_object() override {
-    keys_.pop_back();
+    levels_.pop_back();
     return builder_.end_object();
   }
   bool start_array(size_t size) override {
-    keys_.emplace_back();
-    return CheckDepth() && builder_.start_array(size);
+    return BeginValue() && BeginLevel(true) && builder_.start_array(size);
   }
   bool end_array() override {
-    keys_.pop_back();
+    levels_.pop_back();
     return builder_.end_array();
   }
   bool parse_error(size_t position, const std::string& token, const Json::exception&) override {
@@ -76,35 +90,45 @@ class StrictReader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  bool CheckDepth() {
-    if (keys_.size() <= static_cast<size_t>(max_depth_)) return true;
-    error_ = fmt::format("/{}: more than {} levels of nesting.", fmt::join(path_, "/"), max_depth_);
-    return false;
+  // An object or an array around the value that is read now.
+  struct Level {
+    bool is_array = false;
+    size_t elements = 0;         // Begun so far, of an array.
+    std::string key;             // The last one, of an object.
+    std::set<std::string> keys;  // All so far.
+  };
+
+  // Always true, so that what is to be done for every value can stand before it.
+  bool BeginValue() {
+    if (!levels_.empty()) ++levels_.back().elements;
+    return true;
+  }
+
+  bool BeginLevel(bool is_array) {
+    if (levels_.size() == static_cast<size_t>(max_depth_)) {
+      error_ = fmt::format("{}: more than {} levels of nesting.", Pointer(), max_depth_);
+      return false;
+    }
+    levels_.push_back({is_array, 0, {}, {}});
+    return true;
+  }
+
+  // Of the value that is read now.
+  std::string Pointer() const {
+    std::string pointer;
+    for (const Level& level : levels_) {
+      pointer += '/' + (level.is_array ? std::to_string(level.elements - 1) : Escaped(level.key));
+    }
+    return pointer;
   }
 
   std::string_view text_;
   int max_depth_;
   Json root_;
   nlohmann::detail::json_sax_dom_parser<Json> builder_;
-  std::vector<std::set<std::string>>
-      keys_;  // Of every object, and nothing for arrays, around here.
-  std::vector<std::string> path_;
+  std::vector<Level> levels_;
   std::string error_;
 };
-
-std::string Escaped(std::string_view key) {
-  std::string escaped;
-  for (char c : key) {
-    if (c == '~') {
-      escaped += "~0";
-    } else if (c == '/') {
-      escaped += "~1";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
 
 }  // namespace
 

@@ -187,6 +187,21 @@ TEST(KernelFileTest, DuplicateKeyIsAnErrorAndNotTheLastOneWins) {
             "/version: the key 'version' stands twice in one object.");
 }
 
+TEST(KernelFileTest, DuplicateKeysAndDepthWithinArraysAreReportedWithTheElement) {
+  std::string text = SmallFile().dump();
+  const size_t arguments = text.find("{\"offset_of\"");
+  ASSERT_NE(arguments, std::string::npos);
+  std::string twice = text;
+  twice.insert(arguments + 1, "\"offset_of\":\"a\",");
+  std::string deep = text;
+  deep.insert(arguments, std::string(9, '[') + std::string(9, ']') + ",");
+
+  EXPECT_THAT(ReadForOpenCl(twice).status().message(),
+              StartsWith("/launches/0/arguments/1/offset_of: the key 'offset_of' stands twice"));
+  EXPECT_THAT(ReadForOpenCl(deep).status().message(),
+              StartsWith("/launches/0/arguments/1/0/0/0/0: more than 8 levels"));
+}
+
 TEST(KernelFileTest, DeepAndHugeFilesAreRefused) {
   EXPECT_THAT(ReadForOpenCl(std::string(100000, '[')).status().message(), HasSubstr("levels"));
   EXPECT_THAT(ReadForOpenCl(std::string(kMaxKernelFileBytes + 1, ' ')).status().message(),
