@@ -25,8 +25,9 @@ constexpr size_t kMostNames = 1 << 20;
 constexpr double kLowShare = 0.05;
 constexpr double kHighShare = 0.95;
 constexpr double kWidestLog = 20;
-// An algorithm with fewer samples takes what was chosen over all, and one with fewer than the
-// second is not known.
+// An algorithm of fewer configurations takes what was chosen over all, and one of fewer than the
+// second is not known. One configuration may be there several times, with launches and without:
+// that says no more of others.
 constexpr size_t kLeastToChoose = 20;
 constexpr size_t kLeastToKnow = 5;
 // Trees on the time itself differ more from seed to seed than those on what another model left.
@@ -36,6 +37,12 @@ constexpr int kBagsOfResidual = 1;
 double QuantileOf(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+}
+
+size_t ConfigurationsOf(std::span<const Sample> samples, const std::vector<size_t>& positions) {
+  std::set<uint64_t> configurations;
+  for (const size_t i : positions) configurations.insert(samples[i].configuration);
+  return configurations.size();
 }
 
 Result<std::unique_ptr<Regressor>> ReadMember(ModelLines& lines, const FeatureSet& features) {
@@ -157,8 +164,9 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
   const Choice over_all = Choose(errors, of_algorithm[""]);
   choices_[""] = over_all;
   for (const auto& [name, positions] : of_algorithm) {
-    if (name.empty() || positions.size() < kLeastToKnow) continue;
-    choices_[name] = positions.size() < kLeastToChoose ? over_all : Choose(errors, positions);
+    const size_t count = ConfigurationsOf(samples, positions);
+    if (name.empty() || count < kLeastToKnow) continue;
+    choices_[name] = count < kLeastToChoose ? over_all : Choose(errors, positions);
   }
   for (const std::unique_ptr<Regressor>& member : members_) {
     ATTUNE_RETURN_IF_ERROR(member->Fit(samples));

@@ -53,8 +53,8 @@ class TimeModel {
   // seen, what was chosen over all.
   std::string ChosenFor(const std::string& algorithm) const;
 
-  // Those that it was fitted to five times of or more, in order. Those of twenty or more have a
-  // choice of their own.
+  // Those that it was fitted to in five configurations or more, in order. Those of twenty or more
+  // have a choice of their own.
   std::vector<std::string> algorithms() const;
 
   const FeatureSet& features() const { return features_; }

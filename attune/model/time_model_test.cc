@@ -130,9 +130,11 @@ TEST(ModelFile, HasTheFeaturesOfAConfigurationOnce) {
   EXPECT_EQ(count("\np "), 2 * samples.size());
 }
 
-TEST(TimeModel, AnAlgorithmOfFewTimesIsKnownAndTakesWhatWasChosenOverAll) {
+TEST(TimeModel, AnAlgorithmOfFewConfigurationsIsKnownAndTakesWhatWasChosenOverAll) {
   std::vector<Sample> samples = SampleTimes(80, 0, 1);
-  for (size_t i = 0; i < 9; ++i) samples[i].row.algorithm = i < 5 ? "few" : "rare";
+  // One sample of each of five configurations, and both of each of four.
+  for (size_t i = 0; i < 10; i += 2) samples[i].row.algorithm = "few";
+  for (size_t i = 10; i < 18; ++i) samples[i].row.algorithm = "often";
   const TimeModel model = Fitted(samples);
 
   EXPECT_THAT(model.algorithms(), ElementsAre("a", "b", "few"));
