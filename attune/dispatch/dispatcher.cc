@@ -410,9 +410,9 @@ void Dispatcher::AddPredicted(Draft& draft) const {
     // Where somebody waits, its parameters are looked at when it is loaded.
     return found->second && (is_hasty || FitsUntried(draft.problem, candidate).ok());
   };
-  std::vector<PredictedCandidate> predicted = parts_.predictor->Predict(
-      draft.problem, is_wanted, is_hasty ? kPredictedInHaste : kPredictedAtLeisure);
   // Who is quicker than the default can only be said where its own time is predicted, too.
+  std::vector<PredictedCandidate> predicted = parts_.predictor->Predict(
+      draft.problem, *fallback, is_wanted, is_hasty ? kPredictedInHaste : kPredictedAtLeisure);
   const auto of_default = std::ranges::find(predicted, *fallback, &PredictedCandidate::candidate);
   if (of_default == predicted.end()) return;
   const auto quicker = static_cast<size_t>(of_default - predicted.begin());

@@ -27,7 +27,7 @@ std::vector<std::string> Texts(const std::vector<Option>& options) {
 
 class FixedPredictor final : public TimePredictor {
  public:
-  std::vector<PredictedCandidate> Predict(const Problem&, const Wanted& wanted,
+  std::vector<PredictedCandidate> Predict(const Problem&, const Candidate&, const Wanted& wanted,
                                           size_t limit) const override {
     last_limit = limit;
     std::vector<PredictedCandidate> predicted;

@@ -23,10 +23,11 @@ class TimePredictor {
   using Wanted = std::function<bool(const Candidate&)>;
 
   virtual ~TimePredictor() = default;
-  // Of the candidates that it can predict for `problem`, on the target that it was made for, those
-  // that are `wanted`, `limit` at most, quickest first. Empty if it knows nothing of the operator.
-  virtual std::vector<PredictedCandidate> Predict(const Problem& problem, const Wanted& wanted,
-                                                  size_t limit) const = 0;
+  // Of the candidates that it can predict for `problem`, on the target that it was made for,
+  // `standing` and those that are `wanted`, `limit` at most in all, quickest first. Empty if it
+  // cannot predict `standing`, with which the others are compared.
+  virtual std::vector<PredictedCandidate> Predict(const Problem& problem, const Candidate& standing,
+                                                  const Wanted& wanted, size_t limit) const = 0;
 };
 
 }  // namespace attune

@@ -42,6 +42,11 @@ Result<CandidateModel> CandidateModel::Open(const std::filesystem::path& file,
   return model;
 }
 
+std::optional<size_t> CandidateModel::PositionOf(const Candidate& candidate) const {
+  const auto found = positions_.find(candidate);
+  return found == positions_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void CandidateModel::AskForLaunches(std::shared_ptr<const LaunchSource> launches) {
   launches_ = model_.features().kernel.empty() ? nullptr : std::move(launches);
 }

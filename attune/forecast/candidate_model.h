@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ class CandidateModel {
  public:
   // Larger files are refused: a run time reads one while a program waits for it.
   static constexpr size_t kMostBytes = size_t{8} << 20;
-  static constexpr size_t kMostKnown = 1024;
+  // Whoever tunes asks about all of them, for some milliseconds.
+  static constexpr size_t kMostKnown = 8192;
 
   // kFailedPrecondition, with the reason, for a model of another operator, device or set of
   // libraries; kUnsupported for an operator that has no features.
@@ -33,11 +35,13 @@ class CandidateModel {
   static Result<CandidateModel> Open(const std::filesystem::path& file, const ModelOrigin& origin,
                                      std::string_view operator_name);
 
-  // Those that the model was fitted to five times of or more (TimeModel::algorithms()), kMostKnown
-  // at most, in order. Nothing is known of others but what holds over all, which says nothing of
-  // who is quicker.
+  // Those that were timed for five problems or more (TimeModel::algorithms()), kMostKnown at most,
+  // in order. Nothing is known of others but what holds over all, which says nothing of who is
+  // quicker.
   const std::vector<Candidate>& known() const { return known_; }
   bool Knows(const Candidate& candidate) const { return positions_.contains(candidate); }
+  // In known(), if it is there.
+  std::optional<size_t> PositionOf(const Candidate& candidate) const;
 
   // Whom to ask for launches from now on, where the model was fitted to them; null: nobody, which
   // is how it begins. Shared with the models of other operators.

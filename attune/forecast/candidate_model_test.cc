@@ -1,6 +1,7 @@
 // A model asked about candidates: whom it knows, of what it is, where it is kept.
 #include "attune/forecast/candidate_model.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,6 +45,20 @@ TEST(CandidateModel, KnowsCandidatesThatWereTimedForFiveProblemsAndNoOthers) {
   EXPECT_TRUE(model->Knows(*ParseCandidate("host.b@1{}")));
   EXPECT_FALSE(model->Knows(*ParseCandidate("host.rare@1{}")));
   EXPECT_EQ(model->samples(), 62u);
+}
+
+// Libraries list hundreds of configs, our own kernels have thousands; the default may be the last.
+TEST(CandidateModel, KnowsThousandsOfCandidates) {
+  constexpr int kCandidates = 2000;
+  std::vector<std::pair<std::string, double>> speeds;
+  for (int i = 0; i < kCandidates; ++i) speeds.emplace_back(fmt::format("host.a@1{{i={}}}", i), 1);
+  speeds.emplace_back("host.z@1{}", 2);
+
+  const auto model = CandidateModel::Read(TextOf(TimedProducts(5, speeds)), kOrigin, "gemm");
+
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->known().size(), kCandidates + 1);
+  EXPECT_EQ(model->PositionOf(*ParseCandidate("host.z@1{}")), kCandidates);
 }
 
 TEST(CandidateModel, PredictsWhoIsQuickerForAShapeFarFromAll) {

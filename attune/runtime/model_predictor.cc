@@ -1,6 +1,7 @@
 #include "attune/runtime/model_predictor.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -66,13 +67,18 @@ std::shared_ptr<const CandidateModel> ModelPredictor::ModelFor(const Problem& pr
 }
 
 std::vector<PredictedCandidate> ModelPredictor::Predict(const Problem& problem,
+                                                        const Candidate& standing,
                                                         const Wanted& wanted, size_t limit) const {
   const std::shared_ptr<const CandidateModel> model = ModelFor(problem);
   if (model == nullptr) return {};
+  const std::optional<size_t> first = model->PositionOf(standing);
   std::vector<size_t> positions;
+  if (first.has_value()) positions.push_back(*first);
   for (size_t i = 0; i < model->known().size() && positions.size() < limit; ++i) {
-    if (wanted(model->known()[i])) positions.push_back(i);
+    if (i != first && wanted(model->known()[i])) positions.push_back(i);
   }
+  // Not before: whoever wants some notes which ones it could not use.
+  if (!first.has_value()) return {};
   const std::vector<Prediction> predictions = model->OfKnown(problem, positions);
   std::vector<PredictedCandidate> predicted;
   for (size_t i = 0; i < positions.size(); ++i) {

@@ -22,8 +22,8 @@ class ModelPredictor final : public TimePredictor {
   ModelPredictor(const ModelLocation& location, ModelOrigin origin,
                  std::shared_ptr<const LaunchSource> launches = nullptr);
 
-  std::vector<PredictedCandidate> Predict(const Problem& problem, const Wanted& wanted,
-                                          size_t limit) const override;
+  std::vector<PredictedCandidate> Predict(const Problem& problem, const Candidate& standing,
+                                          const Wanted& wanted, size_t limit) const override;
 
   // Reads files that have changed since. Whether one of them is used now, or none any more. A model
   // that is refused is left out, and what was read before it, too: notes() say why.

@@ -39,10 +39,12 @@ class ModelPredictorTest : public ::testing::Test {
         path, std::filesystem::file_time_type::clock::now() + std::chrono::seconds(++writes_));
   }
   std::filesystem::path PathOfDatabase() const { return ModelPathOf(database_, kOrigin, "gemm"); }
-  static std::vector<std::string> Predicted(const ModelPredictor& predictor, size_t limit = 64) {
+  static std::vector<std::string> Predicted(const ModelPredictor& predictor, size_t limit = 64,
+                                            const std::string& standing = kQuick) {
     std::vector<std::string> texts;
     const auto all = [](const Candidate&) { return true; };
-    for (const auto& each : predictor.Predict(Normalized(PackedGemm(999, 999, 999)), all, limit)) {
+    const Problem problem = Normalized(PackedGemm(999, 999, 999));
+    for (const auto& each : predictor.Predict(problem, *ParseCandidate(standing), all, limit)) {
       texts.push_back(Text(each.candidate));
     }
     return texts;
@@ -59,11 +61,21 @@ TEST_F(ModelPredictorTest, TheModelBesideTheDatabasePredictsQuickestFirst) {
   const ModelPredictor predictor({database_, {}}, kOrigin);
 
   EXPECT_THAT(Predicted(predictor), ElementsAre(kSlow, kQuick));
-  EXPECT_THAT(Predicted(predictor, 1), ElementsAre(kQuick));  // The first that it knows.
   EXPECT_THAT(predictor.notes(), IsEmpty());
   EXPECT_THAT(predictor.Predict(
-                  Conv{}, [](const Candidate&) { return true; }, 64),
+                  Conv{}, *ParseCandidate(kQuick), [](const Candidate&) { return true; }, 64),
               IsEmpty());
+}
+
+TEST_F(ModelPredictorTest, WhatIsComparedWithIsPredictedHoweverFewMayBe) {
+  Write(PathOfDatabase(), kSlow, kQuick);
+
+  const ModelPredictor predictor({database_, {}}, kOrigin);
+
+  EXPECT_THAT(Predicted(predictor, 1, kQuick), ElementsAre(kQuick));
+  EXPECT_THAT(Predicted(predictor, 1, kSlow), ElementsAre(kSlow));
+  EXPECT_THAT(Predicted(predictor, 2, kSlow), ElementsAre(kSlow, kQuick));
+  EXPECT_THAT(Predicted(predictor, 64, "host.c@1{}"), IsEmpty());
 }
 
 TEST_F(ModelPredictorTest, NoModelIsNoNews) {
