@@ -17,10 +17,13 @@ namespace {
 constexpr double kHeldOutShare = 0.1;
 
 // A model that is refused counts for none: it is of an older format or damaged, and whoever fitted
-// it wants one.
+// it wants one. One that is too large for a run time is none of these, and another one of the same
+// times would be as large.
 size_t SamplesOfOld(const std::filesystem::path& path, const ModelOrigin& origin,
                     std::string_view operator_name) {
-  const auto old = CandidateModel::Open(path, origin, operator_name);
+  const auto text = ReadFileAtOnce(path);
+  if (!text.ok()) return 0;
+  const auto old = CandidateModel::Read(*text, origin, operator_name);
   return old.ok() ? old->samples() : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "attune/forecast/candidate_model.h"
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/timed_products.h"
+#include "attune/model/model_text.h"
 #include "attune/record/memory_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 
@@ -83,6 +84,22 @@ TEST_F(RefitTest, AModelIsFittedAgainOnceTheTimesHaveGrownByAFifth) {
   ASSERT_TRUE(grown[0].held_out.has_value());
   EXPECT_LT(grown[0].held_out->mean_error, 0.01);
   EXPECT_THAT(Text(grown[0]), HasSubstr("to 72 times instead of 60: mean error 0.0 %"));
+}
+
+TEST_F(RefitTest, AModelTooLargeForRunTimesIsFittedAgainNoSoonerThanOthers) {
+  Tune(0, 30);
+  MakeOld("damaged");
+  ASSERT_EQ(RefitNow().size(), 1u);
+  std::string text = *ReadFile(path_);
+  text.resize(text.rfind("seal "));
+  text.replace(text.find("of host.a"), 9, "of " + std::string(CandidateModel::kMostBytes, 'a'));
+  AppendSeal(text);
+  MakeOld(text);
+  ASSERT_FALSE(CandidateModel::Open(path_, origin_, "gemm").ok());
+
+  EXPECT_THAT(RefitNow(), IsEmpty());
+  Tune(30, 36);
+  EXPECT_EQ(RefitNow().size(), 1u);
 }
 
 TEST_F(RefitTest, AModelThatNobodyHasFittedIsNotMade) {
