@@ -67,6 +67,8 @@ Result<std::string> UsualPlace(Application& application, const TimeSamples& data
 Result<int> RunFit(Application& application, FitOptions options) {
   ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.output, options.sources.tables));
   ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.output, options.sources.find_dbs));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckNoInput(options.output, std::vector<std::string>{application.named_database()}));
   ATTUNE_ASSIGN_OR_RETURN(const TimeSamples data, ReadData(application, options.sources));
   const bool is_usual = options.output.empty();
   if (is_usual) {
