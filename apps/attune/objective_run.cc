@@ -10,6 +10,7 @@
 #include "apps/attune/front_table.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/outcome_counts.h"
 #include "apps/attune/progress.h"
 #include "attune/kernel/own_figures.h"
 #include "attune/kernel/own_kernel.h"
@@ -296,18 +297,18 @@ Result<int> TuneForObjective(Application& application, Workshop& workshop, const
   // What cannot be meant is said before anything is tried.
   std::vector<Sought> sought;
   for (const TaggedProblem& tagged : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(sought.emplace_back(),
-                            SoughtBy(names, run.kernel_file, place, tagged.problem));
+    auto meant = SoughtBy(names, run.kernel_file, place, tagged.problem);
+    if (!meant.ok()) return meant.error().WithContext(Label(tagged.problem));
+    sought.push_back(*std::move(meant));
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto figures, OpenFigures(application, StoreUse::kRecord));
   Runner runner(application, workshop, place, run, *figures);
   Json list = Json::array();
-  size_t tuned = 0;
+  OutcomeCounts counts;
   for (size_t i = 0; i < problems.size(); ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const FrontOutcome outcome,
                             runner.Tune(problems[i].problem, sought[i], problems.size()));
-    tuned += outcome.kind == ProblemOutcome::Kind::kTuned ||
-             outcome.kind == ProblemOutcome::Kind::kAlreadyTuned;
+    counts.Add(outcome.kind);
     if (run.json) {
       list.push_back(OutcomeJson(outcome));
     } else {
@@ -320,8 +321,7 @@ Result<int> TuneForObjective(Application& application, Workshop& workshop, const
                                   {"wall_ns", application.ElapsedNs()}}));
   }
   ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
-  if (tuned == problems.size()) return kExitDone;
-  return tuned == 0 ? kExitFailed : kExitPartly;
+  return ExitStatusOf(counts);
 }
 
 Result<int> PrintFronts(Application& application, const ObjectiveRun& run, const Target& target,

@@ -11,10 +11,18 @@ namespace attune {
 
 using Kind = ProblemOutcome::Kind;
 
-int64_t OutcomeCounts::Of(Kind kind) const {
-  const auto place = std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin();
-  return of_kind[static_cast<size_t>(place)];
+namespace {
+
+size_t PlaceOf(Kind kind) {
+  constexpr auto& kKinds = OutcomeCounts::kKinds;
+  return static_cast<size_t>(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
 }
+
+}  // namespace
+
+void OutcomeCounts::Add(Kind kind) { ++of_kind[PlaceOf(kind)]; }
+
+int64_t OutcomeCounts::Of(Kind kind) const { return of_kind[PlaceOf(kind)]; }
 
 int64_t OutcomeCounts::all() const {
   return std::accumulate(of_kind.begin(), of_kind.end(), int64_t{0});
@@ -27,11 +35,7 @@ bool OutcomeCounts::IsInVain() const {
 
 OutcomeCounts CountOutcomes(const RunSummary& summary) {
   OutcomeCounts counts;
-  for (size_t i = 0; i < counts.of_kind.size(); ++i) {
-    counts.of_kind[i] = std::count_if(
-        summary.outcomes.begin(), summary.outcomes.end(),
-        [&](const ProblemOutcome& outcome) { return outcome.kind == OutcomeCounts::kKinds[i]; });
-  }
+  for (const ProblemOutcome& outcome : summary.outcomes) counts.Add(outcome.kind);
   return counts;
 }
 

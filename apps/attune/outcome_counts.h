@@ -18,6 +18,7 @@ struct OutcomeCounts {
   // In the order of kKinds, which is that of getting less far.
   std::array<int64_t, kKinds.size()> of_kind = {};
 
+  void Add(ProblemOutcome::Kind kind);
   int64_t Of(ProblemOutcome::Kind kind) const;
   int64_t all() const;
   // Problems were looked at, and not one of all is tuned now. So is none at all.

@@ -2,6 +2,7 @@
 that this test makes, and fronts of two. On the first OpenCL device, a processor."""
 
 import json
+import pathlib
 import shutil
 import threading
 import time
@@ -155,6 +156,14 @@ def test_a_size_that_fails_leaves_the_others(attune, folder):
     program.check(tuned["state"] == "tuned" and tuned["front"] is not None, tuned)
 
 
+def test_a_size_that_fits_into_no_memory_makes_a_run_no_worse(attune, kernel):
+    """As of what is tuned for time."""
+    out, _ = attune.run("tune", *kernel, "--size", "n=2048", "--size", f"n={1 << 40}", "--objective",
+                        "error", *TIME, "--json")
+    states = [problem["state"] for problem in json.loads(out)["problems"]]
+    program.check(states == ["already_tuned", "unsupported"], states)
+
+
 def test_mistakes(attune, kernel):
     def refused(what, *words):
         err = attune.run("tune", *words, status=2)[1]
@@ -168,6 +177,12 @@ def test_mistakes(attune, kernel):
     program.check("has no figure 'loss'; --objective may name time" in err, err)
     err = attune.run("best", *kernel, "--size", "n=1", "--objective", "error")[1]
     program.check(f"'attune tune --kernel {kernel[1]} --objective error'" in err, err)
+    early = json.loads(pathlib.Path(kernel[1]).read_text())
+    early["figures"]["error"]["from"]["first"] = "n - 100"
+    file = attune.folder / "own" / "early.json"
+    file.write_text(json.dumps(early))
+    refused("series n=64: The figure 'error': 'n - 100' is -36, which is below 0.", "--kernel", str(file),
+            "--size", "n=128", "--size", "n=64", "--objective", "error")
     refused("has 3 names", *kernel, "--objective", "time,error,terms")
     refused("--kernel", "--problem", "gemm@1{m=4,n=4,k=4}", "--objective", "energy")
     refused("--session", *kernel, "--objective", "energy", "--session", "none")
@@ -186,6 +201,7 @@ def test(attune):
     test_what_cannot_be_measured(attune, kernel)
     test_more_candidates_are_measured_again(attune, kernel)
     test_a_size_that_fails_leaves_the_others(attune, folder)
+    test_a_size_that_fits_into_no_memory_makes_a_run_no_worse(attune, kernel)
     test_mistakes(attune, kernel)
 
 
