@@ -12,7 +12,11 @@ namespace {
 // Walks over a text that is known to be JSON. nlohmann's values do not know where they were read.
 class JsonWalker {
  public:
-  explicit JsonWalker(std::string_view text) : text_(text) {}
+  explicit JsonWalker(std::string_view text) : text_(text) {
+    // nlohmann passes over a byte order mark, too.
+    constexpr std::string_view kMark = "\xEF\xBB\xBF";
+    if (text_.starts_with(kMark)) at_ = kMark.size();
+  }
 
   // Where the value that the rest of `pointer` names begins, from here.
   size_t Find(std::string_view pointer) {

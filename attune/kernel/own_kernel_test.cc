@@ -268,6 +268,7 @@ TEST(OwnKernelFileTest, LinesOfPointersAreFound) {
   EXPECT_EQ(LineOf(text, "/a/1/c/1"), 4);
   EXPECT_EQ(LineOf(text, "/d"), 5);
   EXPECT_EQ(LineOf(text, "/a/1/zz"), 3);
+  EXPECT_EQ(LineOf("\xEF\xBB\xBF" + text, "/d"), 5);
 }
 
 class OwnKernelLibraryTest : public testing::Test {
