@@ -6,9 +6,10 @@
 // same through PyTorch, but for that.
 //
 //   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
-//                   [--per-problem-ms N] [--seed N] [--db FILE] [--steps] [--json]
+//                   [--per-problem-ms N] [--seed N] [--db FILE] [--known FILE] [--steps] [--json]
 //
-// `--db` keeps what was tuned, and a later run with it tunes only what is missing.
+// `--db` keeps what was tuned, and a later run with it tunes only what is missing. `--known` is a
+// database of other problems: what they and the model beside them say serves the first calls.
 // `--steps` tells where the time of a first call goes: twice as many other pictures, of which one
 // half warms up, through cuDNN with a clock around each of its calls, and by attune's own kernel
 // for tensor cores.
@@ -52,6 +53,7 @@ struct Options {
   int per_problem_ms = 3000;
   uint64_t seed = 1;
   std::string database;  // Of what is tuned; empty: a fresh one.
+  std::string known;     // Of what the run time that is called first knows; empty: nothing.
   bool tells_steps = false;
   bool as_json = false;
 };
@@ -480,8 +482,9 @@ int Run(const Options& options) {
   OnDevice device(driver);
   const BenchFolder folder("");
   const bool defers = options.policy == "deferred";
+  const std::string fresh = defers ? (folder.path() / "deferred.db").string() : "";
   BenchRuntime runtime(options, defers ? ATTUNE_DEFERRED : ATTUNE_NEVER,
-                       defers ? (folder.path() / "deferred.db").string() : "");
+                       options.known.empty() ? fresh : options.known);
   std::vector<Row> rows = MeasureFirstCalls(device, runtime, options);
   const uint64_t builds = runtime.BuildsInCaller();
   const std::span<Row> tuned =
@@ -526,6 +529,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the shapes")->capture_default_str();
   app.add_option("--db", options.database, "Database to keep what is tuned in, and to resume from");
+  app.add_option("--known", options.known, "Database of other problems that first calls may use")
+      ->check(CLI::ExistingFile);
   app.add_flag("--steps", options.tells_steps, "Tell where the time of a first call goes");
   app.add_flag("--json", options.as_json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
