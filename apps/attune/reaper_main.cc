@@ -68,9 +68,10 @@ void AwaitChild(int ended_fd, int alive_fd, int longest_ms) {
   if ((sources[0].revents & POLLIN) != 0) (void)!::read(ended_fd, ignored, sizeof(ignored));
 }
 
-bool IsWanted() {
+// Whether `parent` is there and wants what runs.
+bool IsWanted(pid_t parent) {
   pollfd alive{attune::kReaperAliveFd, POLLIN, 0};
-  return ::poll(&alive, 1, 0) == 0;
+  return ::poll(&alive, 1, 0) == 0 && ::getppid() == parent;
 }
 
 // Whether nothing is left.
@@ -96,7 +97,7 @@ int main(int argument_count, char** arguments) {
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::fcntl(attune::kReaperReportFd, F_SETFD, FD_CLOEXEC);
-  // Only the end of the pipe ends this process in order.
+  // Only what IsWanted() says ends this process in order.
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -104,6 +105,9 @@ int main(int argument_count, char** arguments) {
   ::sigemptyset(&ended);
   ::sigaddset(&ended, SIGCHLD);
   const int ended_fd = ::signalfd(-1, &ended, SFD_CLOEXEC);
+  // What the parent has forked keeps its end of the connection open beyond its death.
+  const pid_t parent = ::getppid();
+  ::prctl(PR_SET_PDEATHSIG, SIGCHLD);
   const pid_t reaper = ::getpid();
   const pid_t program = ::fork();
   if (program == 0) Become(arguments + 1, reaper);
@@ -115,7 +119,7 @@ int main(int argument_count, char** arguments) {
   const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(null, 1);
   ::dup2(null, 2);
-  while (IsWanted()) {
+  while (IsWanted(parent)) {
     (void)Reap(program);
     AwaitChild(ended_fd, attune::kReaperAliveFd, -1);
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,20 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+// The ends of one connection.
+struct Sockets {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+Result<Sockets> MakeSockets() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Unavailable(fmt::format("Cannot make a pair of sockets: {}.", strerror(errno)));
+  }
+  return Sockets{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
 Status CannotStart(const std::string& program, int error) {
   return Unavailable(fmt::format("Cannot start '{}': {}.", program, strerror(error)));
 }
@@ -76,11 +91,11 @@ class ReapedProgram {
   static Result<std::unique_ptr<ReapedProgram>> Start(const ProgramCommand& command, int out,
                                                       int log) {
     ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path reaper, FindOwnProgram(kReaperName));
-    ATTUNE_ASSIGN_OR_RETURN(Pipe alive, MakePipe());
+    ATTUNE_ASSIGN_OR_RETURN(Sockets alive, MakeSockets());
     ATTUNE_ASSIGN_OR_RETURN(Pipe report, MakePipe());
     SpawnSettings settings;
     const std::array<std::pair<int, int>, 4> descriptors = {
-        std::pair(alive.read_end.get(), kReaperAliveFd), std::pair(out, 1), std::pair(log, 2),
+        std::pair(alive.theirs.get(), kReaperAliveFd), std::pair(out, 1), std::pair(log, 2),
         std::pair(report.write_end.get(), kReaperReportFd)};
     for (const auto& [ours, its] : descriptors) {
       ::posix_spawn_file_actions_adddup2(settings.actions(), ours, its);
@@ -96,8 +111,7 @@ class ReapedProgram {
     pid_t pid = -1;
     const int error = settings.Spawn(words, variables.data(), &pid);
     if (error != 0) return CannotStart(words.front(), error);
-    return std::make_unique<ReapedProgram>(pid, std::move(alive.write_end),
-                                           std::move(report.read_end));
+    return std::make_unique<ReapedProgram>(pid, std::move(alive.ours), std::move(report.read_end));
   }
 
   ReapedProgram(pid_t reaper, UniqueFd alive, UniqueFd report)
@@ -119,15 +133,27 @@ class ReapedProgram {
   // Kills all that is left of it. Whether that is gone.
   bool End() {
     if (!alive_.valid()) return true;
+    // A process that somebody forks of this one keeps it open, and does not know of it.
+    ::shutdown(alive_.get(), SHUT_RDWR);
     alive_.Reset();
-    int status = 0;
-    pid_t ended = -1;
-    while ((ended = ::waitpid(reaper_, &status, 0)) < 0 && errno == EINTR) {
-    }
-    return ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != kReaperLeftSomething;
+    const int status = AwaitReaper();
+    return !WIFEXITED(status) || WEXITSTATUS(status) != kReaperLeftSomething;
   }
 
  private:
+  // Its wait status; 0 if somebody else in this process has waited for it.
+  int AwaitReaper() const {
+    for (;;) {
+      int status = 0;
+      const pid_t changed = ::waitpid(reaper_, &status, WUNTRACED);
+      if (changed < 0 && errno == EINTR) continue;
+      if (changed < 0) return 0;
+      if (!WIFSTOPPED(status)) return status;
+      // A program may stop it, and would not be ended then.
+      ::kill(reaper_, SIGCONT);
+    }
+  }
+
   const pid_t reaper_;
   UniqueFd alive_;  // Closed by the end of this process at the latest.
   const UniqueFd report_;

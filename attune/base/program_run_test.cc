@@ -1,6 +1,10 @@
 #include "attune/base/program_run.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -11,6 +15,7 @@
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
 #include "attune/base/steady_time.h"
+#include "attune/base/unique_fd.h"
 
 namespace attune {
 namespace {
@@ -108,6 +113,75 @@ TEST(ProgramRunTest, WhatIsOrphanedInASessionOfItsOwnIsKilledAtTheDeadline) {
   EXPECT_EQ(RunProgram(command).status().code(), StatusCode::kDeadlineExceeded);
 
   EXPECT_FALSE(Runs(command.folder / "detached"));
+}
+
+// A copy of this process with all that it has open, which ends itself in time.
+pid_t ForkIdler() {
+  const pid_t idler = ::fork();
+  if (idler != 0) return idler;
+  ::alarm(2 * kAmpleNs / 1'000'000'000);
+  for (;;) ::pause();
+}
+
+void KillAndAwait(pid_t process) {
+  ::kill(process, SIGKILL);
+  EXPECT_EQ(::waitpid(process, nullptr, 0), process);
+}
+
+TEST(ProgramRunTest, WhatThisProcessHasForkedMeanwhileDoesNotKeepItAlive) {
+  ProgramCommand command = Shell("exec tail -f /dev/null");
+  pid_t idler = -1;
+  command.go_on = [&idler] {
+    idler = ForkIdler();
+    return false;
+  };
+  const int64_t begin_ns = SteadyNowNs();
+
+  const auto end = RunToEnd(command);
+
+  ASSERT_TRUE(end.ok()) << end.status().ToString();
+  EXPECT_EQ(end->how, ProgramEnd::How::kStopped);
+  EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(kAmpleNs));
+  KillAndAwait(idler);
+}
+
+TEST(ProgramRunTest, ItEndsWithItsProcessWhateverThatHasForked) {
+  const auto folder = ScratchFolder::Make("attune-detached");
+  const std::filesystem::path idle = (*folder)->path() / "idle";
+  const std::filesystem::path alive = (*folder)->path() / "alive";
+  ASSERT_EQ(::mkfifo(alive.c_str(), 0600), 0);
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    ProgramCommand command =
+        Shell("until test -e idle; do :; done; exec 3>alive; exec tail -f /dev/null");
+    command.folder = (*folder)->path();
+    bool has_forked = false;
+    command.go_on = [&] {
+      if (!has_forked) (void)WriteFileAtomically(idle, std::to_string(ForkIdler()));
+      return has_forked = true;
+    };
+    (void)RunToEnd(command);
+    ::_exit(1);
+  }
+  // Until the program has it open, too.
+  const UniqueFd lifeline(::open(alive.c_str(), O_RDONLY | O_CLOEXEC));
+  const int64_t begin_ns = SteadyNowNs();
+
+  KillAndAwait(runner);
+
+  char byte = 0;
+  EXPECT_EQ(::read(lifeline.get(), &byte, 1), 0);
+  EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(kAmpleNs));
+  const pid_t idler = std::stoi(ReadFile(idle).value_or("0"));
+  ASSERT_GT(idler, 0);
+  ::kill(idler, SIGKILL);
+}
+
+TEST(ProgramRunTest, OneThatStopsWhoeverIsToEndItIsKilledAtTheDeadline) {
+  const auto end = RunToEnd(Shell("kill -STOP $PPID; exec tail -f /dev/null", kShortNs));
+
+  ASSERT_TRUE(end.ok()) << end.status().ToString();
+  EXPECT_EQ(end->how, ProgramEnd::How::kLate);
 }
 
 TEST(ProgramRunTest, OneThatKillsItsWholeGroupIsNamedWithItsSignal) {

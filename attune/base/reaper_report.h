@@ -5,7 +5,7 @@
 
 namespace attune {
 
-// Its end of the pipe: nothing is said there, and the end of it is the end of all that runs.
+// Its end of a connection: nothing is said there, and the end of it is the end of all that runs.
 inline constexpr int kReaperAliveFd = 0;
 inline constexpr int kReaperReportFd = 3;
 // Of the reaper, if something outlived every signal.
