@@ -207,8 +207,10 @@ Result<ProgramEnd> Watch(const ProgramCommand& command, const ReapedProgram& pro
       end.how = ProgramEnd::How::kStopped;
       return end;
     }
+    // Nothing is left where go_on took long, and less than nothing would be for ever.
     const int64_t left_ms = (end_ns - SteadyNowNs()) / kNsPerMs + 1;
-    ::poll(sources.data(), sources.size(), static_cast<int>(std::min(left_ms, kLongestPollMs)));
+    const int64_t wait_ms = std::clamp<int64_t>(left_ms, 0, kLongestPollMs);
+    ::poll(sources.data(), sources.size(), static_cast<int>(wait_ms));
     read(sources[0], end.out);
     read(sources[1], end.log);
     if (sources[2].revents == 0) continue;
@@ -216,6 +218,8 @@ Result<ProgramEnd> Watch(const ProgramCommand& command, const ReapedProgram& pro
     sources[2] = {-1, 0, 0};
     held_until_ns = SteadyNowNs() + kHeldOutputNs;
   }
+  // Only what it has left running was late.
+  if (sources[2].fd < 0) return EndOf(command, report, std::move(end));
   end.how = ProgramEnd::How::kLate;
   return end;
 }

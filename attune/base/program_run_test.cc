@@ -89,6 +89,12 @@ bool Runs(const std::filesystem::path& file) {
   return process <= 0 || ::kill(process, 0) == 0;
 }
 
+// Whether a script has written its number into `file`, and has ended.
+bool HasEnded(const std::filesystem::path& file) {
+  const std::string text = ReadFile(file).value_or("");
+  return text.ends_with("\n") && ::kill(std::stoi(text), 0) != 0;
+}
+
 TEST(ProgramRunTest, WhatMakesItselfASessionOfItsOwnEndsWithIt) {
   const auto folder = ScratchFolder::Make("attune-detached");
   ProgramCommand command = Shell(
@@ -182,6 +188,45 @@ TEST(ProgramRunTest, OneThatStopsWhoeverIsToEndItIsKilledAtTheDeadline) {
 
   ASSERT_TRUE(end.ok()) << end.status().ToString();
   EXPECT_EQ(end->how, ProgramEnd::How::kLate);
+}
+
+void SpinFor(int64_t time_ns) {
+  const int64_t end_ns = SteadyNowNs() + time_ns;
+  while (SteadyNowNs() < end_ns) {
+  }
+}
+
+TEST(ProgramRunTest, OneThatIsSilentIsKilledAtItsDeadlineHoweverLongGoOnTakes) {
+  ProgramCommand command = Shell("exec tail -f /dev/null", kShortNs);
+  command.go_on = [] {
+    SpinFor(2 * kShortNs);
+    return true;
+  };
+
+  const auto end = RunToEnd(command);
+
+  ASSERT_TRUE(end.ok()) << end.status().ToString();
+  EXPECT_EQ(end->how, ProgramEnd::How::kLate);
+}
+
+TEST(ProgramRunTest, OneThatEndedInTimeIsNotLateBecauseOfWhatHoldsItsOutput) {
+  const auto folder = ScratchFolder::Make("attune-detached");
+  ProgramCommand command = Shell("tail -f /dev/null & echo $$ >it; exit 3", kShortNs);
+  command.folder = (*folder)->path();
+  const int64_t end_ns = SteadyNowNs() + kAmpleNs;
+  // Looks again when it has ended, and its deadline is over.
+  command.go_on = [&] {
+    while (!HasEnded(command.folder / "it") && SteadyNowNs() < end_ns) {
+    }
+    SpinFor(2 * kShortNs);
+    return true;
+  };
+
+  const auto end = RunToEnd(command);
+
+  ASSERT_TRUE(end.ok()) << end.status().ToString();
+  EXPECT_EQ(end->how, ProgramEnd::How::kExited);
+  EXPECT_EQ(end->number, 3);
 }
 
 TEST(ProgramRunTest, OneThatKillsItsWholeGroupIsNamedWithItsSignal) {
