@@ -151,6 +151,9 @@ def a_crash_is_no_success(attune):
     attune.run("jobs", "retry", "--session", "faults", *DB)
     done = attune.json("tune", "--session", "faults", *PER, *DB, status=1)
     program.check(done["failures"] == {"quarantined": 1}, done)
+    # A worker has no such option, so the verb that has is named.
+    told = [job["error"] for job in jobs(attune, "faults") if job["error_class"] == "quarantined"]
+    program.check("'attune tune --session NAME --retry-quarantined' tries it again" in told[0], told)
     attune.run("jobs", "retry", "--session", "faults", *DB)
     done = attune.json("tune", "--session", "faults", *PER, "--retry-quarantined", *DB)
     program.check(done["done"] == 1 and done["failed"] == 0, done)

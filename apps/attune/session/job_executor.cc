@@ -280,8 +280,8 @@ Status JobExecutor::BlameQuarantine(const Job& job, JobError& error) {
   for (const auto& [candidate, failure] : quarantined) {
     if (candidate.solver.name != job.solver) continue;
     error = {"quarantined",
-             fmt::format("{} was left out, because it was {} before: {} --retry-quarantined tries "
-                         "it again.",
+             fmt::format("{} was left out, because it was {} before: {} After 'attune jobs retry', "
+                         "'attune tune --session NAME --retry-quarantined' tries it again.",
                          Text(candidate), Name(failure.kind), failure.message)};
     return Status::Ok();
   }
