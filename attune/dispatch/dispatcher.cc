@@ -362,17 +362,20 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
         const Judgement judgement =
             parts_.match.Judge(ranked.candidate, *choice.target, *choice.environment, parts_.target,
                                parts_.environment);
-        if (judgement.validity == Validity::kInvalid ||
-            !Applies(draft.problem, ranked.candidate).ok())
-          continue;
+        if (judgement.validity == Validity::kInvalid) continue;
         Option option;
         option.candidate = ranked.candidate;
         option.origin = Origin::kNearest;
-        option.because = fmt::format("It is the choice of {}, at distance {:.2f}.",
-                                     Text(neighbour.problem), neighbour.distance);
         option.expected_ns = ranked.median_ns * scale;
         option.load_ns = ranked.load_ns;
         option.fails_capture = ranked.fails_capture;
+        if (draft.breadth == Breadth::kReady && !IsQuickOnceBuilt(option)) {
+          draft.decision.is_provisional = true;
+          continue;
+        }
+        if (!Applies(draft.problem, ranked.candidate).ok()) continue;
+        option.because = fmt::format("It is the choice of {}, at distance {:.2f}.",
+                                     Text(neighbour.problem), neighbour.distance);
         Add(draft, std::move(option));
       }
       break;  // The newest choice of this neighbour is enough.

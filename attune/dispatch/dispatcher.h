@@ -57,7 +57,8 @@ struct DispatchOptions {
 struct Decision {
   // Preferred first. Never empty, but by Breadth::kReady where nothing is ready.
   std::vector<Option> options;
-  // By Breadth::kReady alone: the default may be a solver that was not asked, because it is slow.
+  // By Breadth::kReady alone: the default, or the choice of a neighbour, may be of a solver that
+  // was not asked, because it is slow.
   bool is_provisional = false;
   // The first one is forced or rests on a record of this target, or such a record is left out after
   // a fork, or from a capture, alone.
@@ -93,7 +94,7 @@ bool Refutes(const Status& failure, const Option& option);
 // How far Decide looks.
 enum class Breadth {
   // As kEnough, but solvers that are slow to create are not even asked whether they apply, unless
-  // records name them: some take half a millisecond to list their parameters.
+  // records of the problem itself name them: some take half a millisecond to list their parameters.
   kReady,
   kEnough,      // Until something that is ready at once stands behind the preferred option.
   kEverything,  // Every solver that applies, by its default.
@@ -151,6 +152,8 @@ class Dispatcher {
 
   // Whether a forced choice serves `problem`, whatever is known of it.
   bool Forces(const Problem& problem) const { return options_.forced.Find(problem) != nullptr; }
+  // Whether creating it takes no longer than a caller may be kept, if nothing has to be compiled.
+  bool IsQuickOnceBuilt(const Option& option) const;
   // Whether Load returns before a caller notices, going by what is known.
   bool IsReady(const Problem& problem, const Option& option) const;
   // Whether it is so slow by design that a slow creation of anything else is quicker.

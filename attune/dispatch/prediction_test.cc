@@ -86,6 +86,27 @@ TEST_F(PredictionTest, TheNearestNeighbourGoesBeforeAPrediction) {
   EXPECT_EQ(decision->options.front().expected_ns, 50);  // Half of the operations of 100 ns.
 }
 
+// Whether it applies, a library may take half a millisecond to say.
+TEST_F(PredictionTest, WhereSomebodyWaitsANeighboursChoiceThatIsSlowToCreateIsLeftForLater) {
+  int asked = 0;
+  machine_.slow->applies = [&](const Gemm&) {
+    ++asked;
+    return Status::Ok();
+  };
+  const Problem near = ProductOf(4, 4, 8);
+  machine_.choices->Add(near, ChoiceOf({machine_.slow->At(1), machine_.quick->At(2)}));
+  machine_.choices->AddNeighbour(near, 1);
+
+  const auto decision = Decide(Breadth::kReady);
+
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(Texts(decision->options).front(), "nearest test.quick-gemm@1{variant=2}");
+  EXPECT_TRUE(decision->is_provisional);
+  EXPECT_EQ(Texts(Decide(Breadth::kEnough)->options).front(),
+            "nearest test.slow-gemm@1{variant=1}");
+  EXPECT_GT(asked, 0);
+}
+
 TEST_F(PredictionTest, APredictionGoesBeforeTheDefaultAndTheQuickestFirst) {
   predictor_.times = {{machine_.quick->At(1), 20}, {machine_.slow->At(0), 30}};
 

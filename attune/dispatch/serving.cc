@@ -31,14 +31,18 @@ bool Dispatcher::NeedsCompiler(const Problem& problem, const Option& option) con
   return recipe.ok() && !recipe->empty() && !parts_.kernels->Find(*recipe).has_value();
 }
 
-bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
+bool Dispatcher::IsQuickOnceBuilt(const Option& option) const {
   const Solver* solver = SolverOf(option.candidate);
-  if (solver == nullptr || NeedsCompiler(problem, option)) return false;
+  if (solver == nullptr) return false;
   if (solver->traits().instant) return true;
   if (option.load_ns < 0) return false;
   const double budget_ns = std::max(static_cast<double>(options_.creation_budget_ns),
                                     options_.creation_share * option.best_guess_ns());
   return static_cast<double>(option.load_ns) <= budget_ns;
+}
+
+bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
+  return IsQuickOnceBuilt(option) && !NeedsCompiler(problem, option);
 }
 
 Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Option& option,
