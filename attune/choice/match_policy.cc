@@ -98,6 +98,33 @@ bool IsInRange(const std::string& field, const Environment& then, const Environm
   return !numbers.empty() && numbers == FirstTwoNumbers(*now_version);
 }
 
+// A field of an environment of then, of now or of both.
+struct FieldOfBoth {
+  const std::string& name;
+  const std::string* then_value = nullptr;
+  const std::string* now_value = nullptr;
+};
+
+// Calls `visit` for those whose values do not agree, in the order of their names, until it returns
+// false. Callers of a run time wait for it, some dozens of times: nothing is copied.
+template <class Visit>
+void VisitDifferences(const Environment& environment, const Environment& now, const Visit& visit) {
+  auto then = environment.begin();
+  auto here = now.begin();
+  while (then != environment.end() || here != now.end()) {
+    const bool is_of_then =
+        here == now.end() || (then != environment.end() && then->first <= here->first);
+    const bool is_of_now =
+        then == environment.end() || (here != now.end() && here->first <= then->first);
+    const FieldOfBoth field{is_of_then ? then->first : here->first,
+                            is_of_then ? &then->second : nullptr,
+                            is_of_now ? &here->second : nullptr};
+    if (is_of_then) ++then;
+    if (is_of_now) ++here;
+    if (!Agree(field.name, field.then_value, field.now_value) && !visit(field)) return;
+  }
+}
+
 std::string Shown(const std::string* value) {
   return value == nullptr ? "absent" : fmt::format("'{}'", *value);
 }
@@ -131,21 +158,17 @@ Judgement MatchPolicy::Judge(const Candidate& candidate, const Target& target,
                  fmt::format("Measured on target {}, but this is {}.", Text(target), Text(here))};
     if (!near) return judgement;
   }
-  Environment fields = environment;
-  fields.insert(now.begin(), now.end());
-  for (const auto& [field, unused] : fields) {
-    const bool matters = KindOf(field, candidate.solver) != MatchKind::kInformational ||
-                         ConfigNames(candidate.config, LibraryOf(field));
-    const std::string* then_value = Find(environment, field);
-    const std::string* now_value = Find(now, field);
-    if (!matters || Agree(field, then_value, now_value)) continue;
-    const bool in_range = IsInRange(field, environment, now);
-    if (in_range && judgement.validity == Validity::kCompatible) continue;
+  VisitDifferences(environment, now, [&](const FieldOfBoth& field) {
+    const bool matters = KindOf(field.name, candidate.solver) != MatchKind::kInformational ||
+                         ConfigNames(candidate.config, LibraryOf(field.name));
+    if (!matters) return true;
+    const bool in_range = IsInRange(field.name, environment, now);
+    if (in_range && judgement.validity == Validity::kCompatible) return true;
     judgement = {in_range ? Validity::kCompatible : Validity::kInvalid,
-                 fmt::format("Measured with {} {}, which {} depends on; it is {} now.", field,
-                             Shown(then_value), Text(candidate), Shown(now_value))};
-    if (!in_range) return judgement;
-  }
+                 fmt::format("Measured with {} {}, which {} depends on; it is {} now.", field.name,
+                             Shown(field.then_value), Text(candidate), Shown(field.now_value))};
+    return in_range;
+  });
   return judgement;
 }
 
