@@ -60,6 +60,7 @@ struct Options {
 
 constexpr int kSteadyCalls = 9;
 constexpr int kPairs = 51;  // Of calls by turns, of what serves untuned and of what tuning found.
+constexpr int64_t kMostMsToPrepare = 60'000;
 constexpr const char* kDevice = "cuda:0";
 constexpr const char* kVendorSolver =
     "cuda.cudnn-conv";  // Its default is what cuDNN answers first.
@@ -175,6 +176,8 @@ class BenchRuntime {
   BenchRuntime& operator=(const BenchRuntime&) = delete;
 
   attune_runtime* get() const { return runtime_; }
+  // Returns when the background has made ready what is to serve from then on.
+  void AwaitPreferred() { Check(attune_wait_idle(runtime_, kMostMsToPrepare)); }
   // What serves a problem by now.
   std::string ServedBy(const std::string& problem) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -280,6 +283,8 @@ void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& opt
   for (size_t i = 0; i < rows.size(); ++i) {
     fmt::print(stderr, "Tuning {} of {}\n", i + 1, rows.size());
     device.TimeNs(runtime.get(), rows[i].conv);
+    runtime.AwaitPreferred();
+    untuned.AwaitPreferred();
     std::vector<double> tuned_us, untuned_us;
     for (int pair = 0; pair < kPairs; ++pair) {
       tuned_us.push_back(device.TimeNs(runtime.get(), rows[i].conv) / 1e3);
