@@ -9,7 +9,8 @@
 //                   [--per-problem-ms N] [--seed N] [--db FILE] [--known FILE] [--steps] [--json]
 //
 // `--db` keeps what was tuned, and a later run with it tunes only what is missing. `--known` is a
-// database of other problems: what they and the model beside them say serves the first calls.
+// database of other problems: what they and the model beside them say serves the first calls. With
+// the policy deferred, what is tuned goes there, too.
 // `--steps` tells where the time of a first call goes: twice as many other pictures, of which one
 // half warms up, through cuDNN with a clock around each of its calls, and by attune's own kernel
 // for tensor cores.

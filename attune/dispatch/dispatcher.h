@@ -152,8 +152,6 @@ class Dispatcher {
 
   // Whether a forced choice serves `problem`, whatever is known of it.
   bool Forces(const Problem& problem) const { return options_.forced.Find(problem) != nullptr; }
-  // Whether creating it takes no longer than a caller may be kept, if nothing has to be compiled.
-  bool IsQuickOnceBuilt(const Option& option) const;
   // Whether Load returns before a caller notices, going by what is known.
   bool IsReady(const Problem& problem, const Option& option) const;
   // Whether it is so slow by design that a slow creation of anything else is quicker.
@@ -165,6 +163,9 @@ class Dispatcher {
 
  private:
   struct Draft;
+
+  // Whether creating it takes no longer than a caller may be kept, if nothing has to be compiled.
+  bool IsQuickOnceBuilt(const Option& option) const;
 
   Status AddForced(Draft& draft) const;
   // What the choice's candidate and its default together are worth here.
