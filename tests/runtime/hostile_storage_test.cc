@@ -55,10 +55,11 @@ void TuneOnce(RuntimeWorld&) {
   ASSERT_EQ(CountersOf(runtime.get()).tunings, 1u);
 }
 
-// Shapes that a record serves: at once, or behind a stand-in until its kernel is loaded.
+// Shapes that a record serves: at once, or as soon as its kernel is loaded. By the reasons of the
+// misses and not by what served them: what serves meanwhile may be another recorded candidate.
 uint64_t ServedByRecord(attune_runtime* runtime) {
   const attune_counters counters = CountersOf(runtime);
-  return counters.by_provenance[ATTUNE_FROM_RECORD] + counters.stand_ins;
+  return counters.by_reason[ATTUNE_MISS_FIRST_CALL] + counters.by_reason[ATTUNE_MISS_NOT_READY];
 }
 
 // A file system of its own; detached at the end.
