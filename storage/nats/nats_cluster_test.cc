@@ -123,6 +123,26 @@ TEST_F(NatsClusterTest, AWorkersAccountLetsAnotherServerLeadAndNothingIsLost) {
   EXPECT_THAT(queue_->Take(kShared, 3, milliseconds(20'000)).value(), SizeIs(3));
 }
 
+TEST_F(NatsClusterTest, AWorkersAccountRemovesAConsumerAndEverythingIsGivenAgain) {
+  ASSERT_EQ(queue_->Pending(kShared).status(), Status::Ok());
+  PublishNew(1, 3);
+  ASSERT_THAT(queue_->Take(kShared, 2, milliseconds(20'000)).value(), SizeIs(2));
+  const auto worker = Connect("worker");
+  ASSERT_NE(worker, nullptr);
+
+  const Status dropped = nats::DropConsumer(*worker, kNames, kShared);
+
+  EXPECT_EQ(dropped, Status::Ok()) << dropped.message();
+  std::set<int64_t> given;
+  const int64_t begun_ns = SteadyNowNs();
+  while (given.size() < 3 && SteadyNowNs() - begun_ns < kHalfMinuteNs) {
+    const auto taken = queue_->Take(kShared, 3, milliseconds(1'000));
+    ASSERT_TRUE(taken.ok()) << taken.status().message();
+    for (const Delivery& delivery : *taken) given.insert(delivery.job.job_id);
+  }
+  EXPECT_EQ(given, (std::set<int64_t>{1, 2, 3}));
+}
+
 TEST_F(NatsClusterTest, WhatHasNoConsumerGetsNoOtherLeader) {
   const auto connection = Connect("attune");
   ASSERT_NE(connection, nullptr);
@@ -131,6 +151,8 @@ TEST_F(NatsClusterTest, WhatHasNoConsumerGetsNoOtherLeader) {
 
   EXPECT_EQ(moved.code(), StatusCode::kUnavailable);
   EXPECT_THAT(moved.message(), HasSubstr("got no other leader"));
+  EXPECT_THAT(nats::DropConsumer(*connection, kNames, kUnused).message(),
+              HasSubstr("was not removed"));
 }
 
 }  // namespace

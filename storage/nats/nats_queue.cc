@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -234,19 +235,21 @@ Status NatsQueue::AcknowledgeAll(std::span<const Delivery> deliveries) {
 Result<ChannelLoad> NatsQueue::Pending(const Channel& channel) {
   ATTUNE_ASSIGN_OR_RETURN(const nats::ConsumerState consumer,
                           nats::EnsureConsumer(*connection_, url_, channel, terms_));
-  bool lacks_messages = false;
-  if (consumer.has_followers && consumer.load.waiting == 0) {
+  std::optional<std::chrono::nanoseconds> patience;
+  if (consumer.has_followers) {
     ATTUNE_ASSIGN_OR_RETURN(const int64_t there,
                             nats::CountInStream(*connection_, names_, channel));
-    lacks_messages = there > consumer.load.taken;
+    patience = nats::PatienceWith(consumer, there, terms_.ack_wait);
   }
-  bool is_stalled = false;
+  int times_stalled = 0;
   {
     const std::lock_guard lock(mutex_);
-    is_stalled = stalls_.Look(channel, lacks_messages, consumer.given, SteadyNowNs());
+    times_stalled = stalls_.Look(channel, patience, consumer.given, SteadyNowNs());
   }
-  // Where that fails everything stays as it is, until it is tried again.
-  if (is_stalled) (void)nats::MoveConsumer(*connection_, names_, channel);
+  // Where that fails everything stays as it is, until it is tried again. What harms nobody comes
+  // first.
+  if (times_stalled == 1) (void)nats::MoveConsumer(*connection_, names_, channel);
+  if (times_stalled > 1) (void)nats::DropConsumer(*connection_, names_, channel);
   return consumer.load;
 }
 

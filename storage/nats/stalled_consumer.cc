@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,24 +12,57 @@
 namespace attune::nats {
 namespace {
 
-constexpr int64_t kPatienceNs = 10'000'000'000;
-constexpr int64_t kMostPatienceNs = 600'000'000'000;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr seconds kPatience{10};
+constexpr nanoseconds kMostPatience = seconds(600);
+constexpr int kMostDoublings = 6;  // Of the least, up to the most.
 constexpr int64_t kAnswerMs = 2'000;
+
+// Of what is tried again later whatever the answer is, and is not to be waited for.
+Status AskOnce(const Connection& connection, const FleetNames& names, const Channel& channel,
+               std::string_view request, std::string_view refused) {
+  const std::string subject =
+      fmt::format("$JS.API.CONSUMER.{}.{}.{}", request, names.jobs(), Token(channel));
+  natsMsg* reply = nullptr;
+  const natsStatus status =
+      natsConnection_RequestString(&reply, connection.get(), subject.c_str(), "", kAnswerMs);
+  const MessageHandle owner(reply);
+  const std::string text =
+      status == NATS_OK
+          ? std::string(natsMsg_GetData(reply), static_cast<size_t>(natsMsg_GetDataLength(reply)))
+          : std::string(natsStatus_GetText(status));
+  const auto said = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (said.is_object() && said.value("success", nlohmann::json()) == true) return Status::Ok();
+  return Unavailable(fmt::format("The consumer of {} on the queue {} {}: {}.", Token(channel),
+                                 connection.name(), refused, Excerpt(text)));
+}
 
 }  // namespace
 
-bool StallWatch::Look(const Channel& channel, bool lacks_messages, uint64_t given, int64_t now_ns) {
-  if (!lacks_messages) {
+std::optional<nanoseconds> PatienceWith(const ConsumerState& consumer, int64_t there,
+                                        std::chrono::milliseconds ack_wait) {
+  const ChannelLoad& load = consumer.load;
+  if (there != load.waiting + load.taken) return kPatience;
+  if (there == 0 || !consumer.is_asked) return std::nullopt;
+  return load.waiting > 0 ? kPatience : nanoseconds(kPatience) + ack_wait;
+}
+
+int StallWatch::Look(const Channel& channel, std::optional<nanoseconds> patience, uint64_t given,
+                     int64_t now_ns) {
+  if (!patience.has_value()) {
     stalls_.erase(channel);
-    return false;
+    return 0;
   }
-  const Stall fresh{given, now_ns, kPatienceNs};
+  const Stall fresh{given, now_ns, 0};
   Stall& stall = stalls_.try_emplace(channel, fresh).first->second;
   if (stall.given != given) stall = fresh;
-  if (now_ns - stall.begun_ns < stall.patience_ns) return false;
+  const nanoseconds wait =
+      std::min(*patience * (1 << std::min(stall.times, kMostDoublings)), kMostPatience);
+  if (now_ns - stall.begun_ns < wait.count()) return 0;
   stall.begun_ns = now_ns;
-  stall.patience_ns = std::min(2 * stall.patience_ns, kMostPatienceNs);
-  return true;
+  return ++stall.times;
 }
 
 Result<int64_t> CountInStream(const Connection& connection, const FleetNames& names,
@@ -54,20 +88,11 @@ Result<int64_t> CountInStream(const Connection& connection, const FleetNames& na
 }
 
 Status MoveConsumer(const Connection& connection, const FleetNames& names, const Channel& channel) {
-  const std::string subject =
-      fmt::format("$JS.API.CONSUMER.LEADER.STEPDOWN.{}.{}", names.jobs(), Token(channel));
-  natsMsg* reply = nullptr;
-  const natsStatus status =
-      natsConnection_RequestString(&reply, connection.get(), subject.c_str(), "", kAnswerMs);
-  const MessageHandle owner(reply);
-  const std::string text =
-      status == NATS_OK
-          ? std::string(natsMsg_GetData(reply), static_cast<size_t>(natsMsg_GetDataLength(reply)))
-          : std::string(natsStatus_GetText(status));
-  const auto said = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (said.is_object() && said.value("success", nlohmann::json()) == true) return Status::Ok();
-  return Unavailable(fmt::format("The consumer of {} on the queue {} got no other leader: {}.",
-                                 Token(channel), connection.name(), Excerpt(text)));
+  return AskOnce(connection, names, channel, "LEADER.STEPDOWN", "got no other leader");
+}
+
+Status DropConsumer(const Connection& connection, const FleetNames& names, const Channel& channel) {
+  return AskOnce(connection, names, channel, "DELETE", "was not removed");
 }
 
 }  // namespace attune::nats

@@ -100,6 +100,7 @@ Result<ConsumerState> CheckedState(const jsConsumerInfo& info, const jsConsumerC
   }
   return ConsumerState{{static_cast<int64_t>(info.NumPending), info.NumAckPending},
                        info.Delivered.Consumer,
+                       info.NumWaiting > 0,
                        info.Cluster != nullptr && info.Cluster->ReplicasLen > 0};
 }
 

@@ -28,6 +28,7 @@ Status EnsureStreams(const Connection& connection, const NatsUrl& url, const Que
 struct ConsumerState {
   ChannelLoad load;
   uint64_t given = 0;          // Messages, since it was made.
+  bool is_asked = false;       // Somebody waits for a message.
   bool has_followers = false;  // Other servers of a cluster, any of which can lead it.
 };
 

@@ -217,7 +217,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
       return KillWorker(host, "publisher killed");
     }
   }
-  size_t LeaderOfQueues() const {
+  nats::ConnectionHandle ConnectToQueues() const {
     natsConnection* connection = nullptr;
     natsOptions* made = nullptr;
     natsOptions_Create(&made);
@@ -228,16 +228,37 @@ class FleetNetworkChaosTest : public ::testing::Test {
     for (const std::string& url : urls) pointers.push_back(url.c_str());
     natsOptions_SetServers(made, pointers.data(), static_cast<int>(pointers.size()));
     natsOptions_SetTimeout(made, 1000);
-    if (natsConnection_Connect(&connection, made) != NATS_OK) return 0;
-    const nats::ConnectionHandle owner(connection);
+    (void)natsConnection_Connect(&connection, made);
+    return nats::ConnectionHandle(connection);
+  }
+  size_t LeaderOfQueues() const {
+    const nats::ConnectionHandle connection = ConnectToQueues();
+    if (connection == nullptr) return 0;
     jsCtx* context = nullptr;
-    if (natsConnection_JetStream(&context, connection, nullptr) != NATS_OK) return 0;
+    if (natsConnection_JetStream(&context, connection.get(), nullptr) != NATS_OK) return 0;
     const nats::ContextHandle context_owner(context);
     jsStreamInfo* info = nullptr;
     if (js_GetStreamInfo(&info, context, "attune-jobs", nullptr, nullptr) != NATS_OK) return 0;
     const nats::StreamInfoHandle info_owner(info);
     const bool has_leader = info->Cluster != nullptr && info->Cluster->Leader != nullptr;
     return has_leader ? static_cast<size_t>(info->Cluster->Leader[5] - '0') : 0;
+  }
+  // What the servers say of the stream of jobs and its consumers.
+  std::string StateOfQueues() const {
+    const nats::ConnectionHandle connection = ConnectToQueues();
+    std::string state;
+    for (const char* subject :
+         {"$JS.API.STREAM.INFO.attune-jobs", "$JS.API.CONSUMER.LIST.attune-jobs"}) {
+      natsMsg* reply = nullptr;
+      const natsStatus status =
+          connection == nullptr
+              ? NATS_CONNECTION_CLOSED
+              : natsConnection_RequestString(&reply, connection.get(), subject, "", 5000);
+      const nats::MessageHandle owner(reply);
+      state += fmt::format("{}: {}\n", subject,
+                           status == NATS_OK ? natsMsg_GetData(reply) : natsStatus_GetText(status));
+    }
+    return state;
   }
   void KillQueue(size_t number, const std::string& kind = "queue killed") {
     Fault(kind, fmt::format("server {} of the queue is killed", number));
@@ -301,7 +322,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
       for (size_t host = kFirstWorker; host < kHosts; ++host) StartAgain(host);
       std::this_thread::sleep_for(milliseconds(200));
     }
-    ASSERT_TRUE(IsDone(session)) << Logs();
+    ASSERT_TRUE(IsDone(session)) << StateOfQueues() << Logs();
     for (size_t host = kFirstWorker; host < kHosts; ++host) {
       if (!hosts_[host]->IsRunning("worker")) continue;
       // 3, because one solver fails.
