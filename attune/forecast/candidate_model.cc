@@ -1,5 +1,6 @@
 #include "attune/forecast/candidate_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +21,11 @@ CandidateModel::CandidateModel(TimeModel model, std::string operator_name)
     positions_.emplace(*candidate, known_.size());
     known_.push_back(*candidate);
     texts_.push_back(std::move(name));
+  }
+  if (model_.chooser() == nullptr) return;
+  for (const std::string& name : model_.chooser()->algorithms()) {
+    auto candidate = ParseCandidate(name);
+    choosable_.push_back(candidate.ok() ? std::optional(*std::move(candidate)) : std::nullopt);
   }
 }
 
@@ -100,6 +106,49 @@ std::vector<Prediction> CandidateModel::OfKnown(const Problem& problem,
     asked.push_back(&known_[position]);
   }
   return Of(problem, asked, names);
+}
+
+std::vector<ExpectedCandidate> CandidateModel::ChooseNear(const NeighbourChooser& chooser,
+                                                          const Problem& problem,
+                                                          const Candidate& standing,
+                                                          const Wanted& wanted,
+                                                          size_t limit) const {
+  std::vector<ExpectedCandidate> chosen;
+  bool has_standing = false;
+  for (const NeighbourChooser::Proposal& proposal : chooser.Propose(ShapeRow(problem, ""))) {
+    const std::optional<Candidate>& candidate = choosable_[proposal.algorithm];
+    if (!candidate.has_value()) continue;
+    const bool is_standing = *candidate == standing;
+    // The last place is kept for what stands.
+    const size_t kept = has_standing || is_standing ? 0 : 1;
+    if (chosen.size() + kept >= limit || (!is_standing && !wanted(*candidate))) continue;
+    chosen.push_back({*candidate, proposal.time_ms, proposal.high_ms});
+    has_standing = has_standing || is_standing;
+  }
+  return has_standing ? chosen : std::vector<ExpectedCandidate>();
+}
+
+std::vector<ExpectedCandidate> CandidateModel::Choose(const Problem& problem,
+                                                      const Candidate& standing,
+                                                      const Wanted& wanted, size_t limit) const {
+  if (const NeighbourChooser* chooser = model_.chooser()) {
+    return ChooseNear(*chooser, problem, standing, wanted, limit);
+  }
+  const std::optional<size_t> first = PositionOf(standing);
+  std::vector<size_t> asked;
+  if (first.has_value()) asked.push_back(*first);
+  for (size_t i = 0; i < known_.size() && asked.size() < limit; ++i) {
+    if (i != first && wanted(known_[i])) asked.push_back(i);
+  }
+  // Not before: whoever wants some notes which ones it could not use.
+  if (!first.has_value()) return {};
+  const std::vector<Prediction> predictions = OfKnown(problem, asked);
+  std::vector<ExpectedCandidate> chosen;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    chosen.push_back({known_[asked[i]], predictions[i].median_ms, predictions[i].high_ms});
+  }
+  std::ranges::stable_sort(chosen, {}, &ExpectedCandidate::time_ms);
+  return chosen;
 }
 
 }  // namespace attune

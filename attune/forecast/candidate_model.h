@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,12 @@
 #include "attune/trial/candidate.h"
 
 namespace attune {
+
+struct ExpectedCandidate {
+  Candidate candidate;
+  double time_ms = 0;
+  double high_ms = 0;  // Above nine of ten, at least.
+};
 
 // Const methods are thread-safe.
 class CandidateModel {
@@ -52,6 +59,14 @@ class CandidateModel {
   // Of those at `positions` of known(); less than a microsecond for each, where trees predict.
   std::vector<Prediction> OfKnown(const Problem& problem, std::span<const size_t> positions) const;
 
+  // Who to choose for `problem`: `standing`, with which the others are compared, and those that are
+  // `wanted`, `limit` at most in all, the least expected time first. Of what was tried for the
+  // problems nearest to it where the model chooses so (TimeModel::chooser()), else of known() by
+  // the time that is predicted. Empty if nothing is expected of `standing`.
+  using Wanted = std::function<bool(const Candidate&)>;
+  std::vector<ExpectedCandidate> Choose(const Problem& problem, const Candidate& standing,
+                                        const Wanted& wanted, size_t limit) const;
+
   const std::string& operator_name() const { return operator_name_; }
   size_t samples() const { return model_.samples(); }
 
@@ -61,6 +76,9 @@ class CandidateModel {
   // Of candidates called `names`.
   std::vector<Prediction> Of(const Problem& problem, std::span<const Candidate* const> candidates,
                              std::span<const std::string_view> names) const;
+  std::vector<ExpectedCandidate> ChooseNear(const NeighbourChooser& chooser, const Problem& problem,
+                                            const Candidate& standing, const Wanted& wanted,
+                                            size_t limit) const;
 
   TimeModel model_;
   std::string operator_name_;
@@ -68,6 +86,8 @@ class CandidateModel {
   std::vector<Candidate> known_;
   std::vector<std::string> texts_;         // Of known_.
   std::map<Candidate, size_t> positions_;  // In known_.
+  // By algorithm of the model's chooser; nothing for what is no candidate.
+  std::vector<std::optional<Candidate>> choosable_;
 };
 
 }  // namespace attune

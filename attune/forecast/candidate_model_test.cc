@@ -116,6 +116,59 @@ TEST(CandidateModel, WhatItLearntOfEachAlignmentHoldsForShapesNeverSeenOfThatAli
   EXPECT_GT(unaligned[0].median_ms, unaligned[1].median_ms);
 }
 
+// Of 60 products "host.usual" is timed for all, and each of three that are quicker for a third of
+// the depths alone; the quickest by far is that of the least depths.
+std::vector<TimedCandidate> TriedInPlaces() {
+  std::vector<TimedCandidate> timed;
+  for (const TimedCandidate& each : TimedProducts(60, {{"host.usual@1{}", 1}})) {
+    timed.push_back(each);
+    const auto third = (std::get<Gemm>(each.problem).k - 8) / 40;
+    timed.push_back({each.problem, fmt::format("host.of-depth@1{{third={}}}", third),
+                     each.time_ms * (0.5 + 0.1 * static_cast<double>(third))});
+  }
+  timed.push_back({timed[0].problem, "no candidate", 1e-6});
+  return timed;
+}
+
+TEST(CandidateModel, ChoosesOfWhatWasTriedNearAndKeepsAPlaceForWhatStands) {
+  const auto model = CandidateModel::Read(TextOf(TriedInPlaces()), kOrigin, "gemm");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const Problem problem = Normalized(PackedGemm(60, 60, 110));
+  const Candidate usual = *ParseCandidate("host.usual@1{}");
+  const Candidate deep = *ParseCandidate("host.of-depth@1{third=2}");
+  const auto choose = [&](const Candidate& standing, bool is_wanted, size_t limit) {
+    return model->Choose(
+        problem, standing, [&](const Candidate&) { return is_wanted; }, limit);
+  };
+
+  const std::vector<ExpectedCandidate> all = choose(usual, true, 100);
+  ASSERT_GE(all.size(), 2u);
+  EXPECT_EQ(all.front().candidate, deep);
+  for (size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i].time_ms, all[i - 1].time_ms);
+
+  EXPECT_EQ(choose(usual, false, 100).size(), 1u);
+  EXPECT_EQ(choose(usual, true, 1).front().candidate, usual);
+  EXPECT_EQ(choose(usual, true, 2).front().candidate, deep);
+  EXPECT_EQ(choose(usual, true, 2).back().candidate, usual);
+  EXPECT_TRUE(choose(*ParseCandidate("host.unknown@1{}"), true, 100).empty());
+}
+
+TEST(CandidateModel, ChoosesByTimesOfThoseThatItKnowsWhereAllWereTried) {
+  const auto model = CandidateModel::Read(
+      TextOf(TimedProducts(260, {{"host.a@1{}", 1}, {"host.b@1{}", 2}, {"host.c@1{}", 3}})),
+      kOrigin, "gemm");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const Candidate slow = *ParseCandidate("host.c@1{}");
+
+  const std::vector<ExpectedCandidate> chosen = model->Choose(
+      Normalized(PackedGemm(60, 60, 60)), slow,
+      [](const Candidate& candidate) { return Text(candidate) != "host.a@1{}"; }, 10);
+
+  ASSERT_EQ(chosen.size(), 2u);
+  EXPECT_EQ(Text(chosen[0].candidate), "host.b@1{}");
+  EXPECT_EQ(chosen[1].candidate, slow);
+}
+
 TEST(CandidateModel, OneOfAnotherDeviceLibraryOrOperatorIsRefusedWithTheReason) {
   const std::string text = TextOf(TimedProducts(24, {{"host.a@1{threads=1}", 1}}));
 

@@ -20,11 +20,13 @@ size_t ProblemsOf(const std::vector<Sample>& samples) {
 }
 
 Result<TimeModel> Unfitted(const FeatureSet& features, const std::vector<Sample>& samples) {
-  if (samples.size() <= kMostForAll) return TimeModel::Standard(features, {});
-  if (ProblemsOf(samples) <= kMostProblemsForNeighbours) {
-    return TimeModel::ForChoosingAmongMany(features);
-  }
-  return TimeModel::ForChoosing(features);
+  const bool has_neighbours = ProblemsOf(samples) <= kMostProblemsForNeighbours;
+  if (samples.size() > kMostForAll && !has_neighbours) return TimeModel::ForChoosing(features);
+  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, samples.size() <= kMostForAll
+                                               ? TimeModel::Standard(features, {})
+                                               : TimeModel::ForChoosingAmongMany(features));
+  if (has_neighbours) model.MayChooseByNeighbours();
+  return model;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "attune/model/model_file.h"
 
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,8 @@ namespace attune {
 namespace {
 
 constexpr std::string_view kFormat = "attune_model";
-constexpr size_t kVersion = 3;
+constexpr size_t kVersion = 4;
+constexpr size_t kOldestVersion = 3;  // Without a chooser.
 
 Result<Fingerprint> TakeFingerprint(ModelLines& lines, std::string_view keyword) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string hex, lines.Word(keyword));
@@ -22,20 +24,27 @@ Result<Fingerprint> TakeFingerprint(ModelLines& lines, std::string_view keyword)
   return *value;
 }
 
-Result<ModelHeader> TakeHeader(ModelLines& lines) {
-  ATTUNE_ASSIGN_OR_RETURN(const size_t version, lines.Count(kFormat, SIZE_MAX));
-  if (version != kVersion) {
-    return FailedPrecondition(fmt::format(
-        "The model has version {} of the format, and this program reads version {}: fit it again.",
-        version, kVersion));
-  }
+struct VersionedHeader {
+  size_t version = 0;
   ModelHeader header;
+};
+
+Result<VersionedHeader> TakeHeader(ModelLines& lines) {
+  VersionedHeader taken;
+  ATTUNE_ASSIGN_OR_RETURN(taken.version, lines.Count(kFormat, SIZE_MAX));
+  if (taken.version < kOldestVersion || taken.version > kVersion) {
+    return FailedPrecondition(fmt::format(
+        "The model has version {} of the format, and this program reads versions {} to {}: fit it "
+        "again.",
+        taken.version, kOldestVersion, kVersion));
+  }
+  ModelHeader& header = taken.header;
   ATTUNE_ASSIGN_OR_RETURN(header.origin.device, lines.Word("device"));
   ATTUNE_ASSIGN_OR_RETURN(header.origin.library, lines.Word("library"));
   ATTUNE_ASSIGN_OR_RETURN(header.features, lines.Word("features"));
   ATTUNE_ASSIGN_OR_RETURN(header.feature_set, TakeFingerprint(lines, "feature_set"));
   ATTUNE_ASSIGN_OR_RETURN(header.samples, TakeFingerprint(lines, "fitted_to"));
-  return header;
+  return taken;
 }
 
 Status Mismatch(std::string_view what, std::string_view is, std::string_view needed) {
@@ -78,13 +87,15 @@ Result<std::string> ModelText(const TimeModel& model, const ModelOrigin& origin,
 
 Result<ModelHeader> ReadModelHeader(std::string_view text) {
   ModelLines lines(text);
-  return TakeHeader(lines);
+  ATTUNE_ASSIGN_OR_RETURN(VersionedHeader taken, TakeHeader(lines));
+  return std::move(taken.header);
 }
 
 Result<TimeModel> ReadModel(std::string_view text, const ModelOrigin& origin,
                             const FeatureSet& features) {
   ModelLines lines(text);
-  ATTUNE_ASSIGN_OR_RETURN(const ModelHeader header, TakeHeader(lines));
+  ATTUNE_ASSIGN_OR_RETURN(const VersionedHeader taken, TakeHeader(lines));
+  const ModelHeader& header = taken.header;
   if (header.origin.device != origin.device) {
     return Mismatch("device", header.origin.device, origin.device);
   }
@@ -95,7 +106,8 @@ Result<TimeModel> ReadModel(std::string_view text, const ModelOrigin& origin,
     return Mismatch("the features", header.features, features.name);
   }
   ATTUNE_RETURN_IF_ERROR(CheckSeal(text));
-  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::ReadFrom(lines, features));
+  ATTUNE_ASSIGN_OR_RETURN(TimeModel model,
+                          TimeModel::ReadFrom(lines, features, taken.version > kOldestVersion));
   ATTUNE_RETURN_IF_ERROR(lines.Word("seal").status());
   if (!lines.AtEnd()) return lines.Wrong("there is more behind the seal.");
   return model;

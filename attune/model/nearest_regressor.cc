@@ -14,9 +14,6 @@ namespace {
 constexpr size_t kMostPoints = 1 << 24;
 constexpr double kSmallestDistance = 1e-3;
 
-// Keeps the sign, and is about linear near 0.
-double SignedLog(double x) { return std::copysign(std::log2(1 + std::abs(x)), x); }
-
 }  // namespace
 
 Result<std::unique_ptr<NearestRegressor>> NearestRegressor::Make(FeatureSet features,
@@ -33,59 +30,17 @@ const std::vector<NearestRegressor::Point>& NearestRegressor::PointsOf(
   return found != points_.end() ? found->second : points_.find("")->second;
 }
 
-uint32_t NearestRegressor::PlaceOf(const std::vector<double>& values,
-                                   std::map<std::vector<double>, uint32_t>& known) {
-  const auto [place, is_new] = known.try_emplace(values, static_cast<uint32_t>(values_.size()));
-  if (is_new) values_.push_back(values);
-  return place->second;
-}
-
-void NearestRegressor::LayOut() {
-  coordinates_.resize(spreads_.size() * values_.size());
-  double* next = coordinates_.data();
-  for (size_t j = 0; j < spreads_.size(); ++j) {
-    for (const std::vector<double>& values : values_) *next++ = SignedLog(values[j]) / spreads_[j];
-  }
-}
-
-std::vector<double> NearestRegressor::DistancesFrom(std::span<const double> values) const {
-  std::vector<double> distances(values_.size(), 0);
-  for (size_t j = 0; j < spreads_.size(); ++j) {
-    const double here = SignedLog(values[j]) / spreads_[j];
-    const double* const there = coordinates_.data() + j * distances.size();
-    for (size_t i = 0; i < distances.size(); ++i) {
-      distances[i] += (there[i] - here) * (there[i] - here);
-    }
-  }
-  return distances;
-}
-
 Status NearestRegressor::Fit(std::span<const Sample> samples) {
   if (samples.empty()) return FailedPrecondition("Neighbours cannot be found among no samples.");
   ATTUNE_RETURN_IF_ERROR(roofline_->Fit(samples));
-  const auto count = static_cast<double>(samples.size());
-  spreads_.assign(features_.operation.size(), 1);
-  for (size_t j = 0; j < spreads_.size(); ++j) {
-    double sum = 0;
-    double squares = 0;
-    for (const Sample& sample : samples) {
-      const double x = SignedLog(sample.row.values[j]);
-      sum += x;
-      squares += x * x;
-    }
-    const double variance = squares / count - sum / count * (sum / count);
-    if (variance > 1e-12) spreads_[j] = std::sqrt(variance);
-  }
   points_.clear();
-  values_.clear();
-  std::map<std::vector<double>, uint32_t> known;
-  for (const Sample& sample : samples) {
-    const Point point = {PlaceOf(sample.row.values, known),
-                         std::log(sample.time_ms / PredictOne(*roofline_, sample.row))};
+  const std::vector<uint32_t> places = places_.Take(samples);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    const Point point = {places[i], std::log(sample.time_ms / PredictOne(*roofline_, sample.row))};
     points_[""].push_back(point);
     if (!sample.row.algorithm.empty()) points_[sample.row.algorithm].push_back(point);
   }
-  LayOut();
   return Status::Ok();
 }
 
@@ -120,7 +75,9 @@ void NearestRegressor::Predict(std::span<const FeatureRow> rows,
   std::vector<double> distances;
   for (size_t i = 0; i < rows.size(); ++i) {
     // Ways to compute one problem stand behind each other.
-    if (i == 0 || rows[i].values != rows[i - 1].values) distances = DistancesFrom(rows[i].values);
+    if (i == 0 || rows[i].values != rows[i - 1].values) {
+      distances = places_.SquaredDistancesFrom(rows[i].values);
+    }
     median_ms[i] = PredictOne(*roofline_, rows[i]) *
                    std::exp(LogRatioNear(PointsOf(rows[i].algorithm), distances));
   }
@@ -130,18 +87,15 @@ void NearestRegressor::PredictEach(const FeatureRow& row,
                                    std::span<const std::string_view> algorithms,
                                    std::span<double> median_ms) const {
   const double roofline_ms = PredictOne(*roofline_, row);
-  const std::vector<double> distances = DistancesFrom(row.values);
+  const std::vector<double> distances = places_.SquaredDistancesFrom(row.values);
   for (size_t i = 0; i < algorithms.size(); ++i) {
     median_ms[i] = roofline_ms * std::exp(LogRatioNear(PointsOf(algorithms[i]), distances));
   }
 }
 
-// Candidates of one problem share its place, whose values are most of a file.
 void NearestRegressor::AppendText(std::string& text) const {
   roofline_->AppendText(text);
-  AppendNumbers(text, "spreads", spreads_);
-  AppendCount(text, "places", values_.size());
-  for (const std::vector<double>& values : values_) AppendNumbers(text, "at", values);
+  places_.AppendText(text);
   AppendCount(text, "algorithms", points_.size());
   for (const auto& [name, points] : points_) {
     AppendWord(text, "of", name);
@@ -173,17 +127,8 @@ Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
                                                               const FeatureSet& features) {
   std::unique_ptr<NearestRegressor> model(new NearestRegressor);
   model->features_ = features;
-  const size_t columns = features.operation.size();
   ATTUNE_ASSIGN_OR_RETURN(model->roofline_, RooflineRegressor::ReadFrom(lines, features));
-  ATTUNE_ASSIGN_OR_RETURN(model->spreads_, lines.Numbers("spreads", columns));
-  if (*std::min_element(model->spreads_.begin(), model->spreads_.end()) <= 0) {
-    return lines.Wrong("a spread is not above 0.");
-  }
-  ATTUNE_ASSIGN_OR_RETURN(const size_t places, lines.Count("places", kMostPoints));
-  for (size_t i = 0; i < places; ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(std::vector<double> values, lines.Numbers("at", columns));
-    model->values_.push_back(std::move(values));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(model->places_, Places::ReadFrom(lines, features.operation.size()));
   ATTUNE_ASSIGN_OR_RETURN(const size_t algorithms, lines.Count("algorithms", kMostPoints));
   for (size_t i = 0; i < algorithms; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
@@ -193,12 +138,11 @@ Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
     }
     std::vector<Point>& points = model->points_[name];
     for (size_t j = 0; j < count; ++j) {
-      ATTUNE_ASSIGN_OR_RETURN(const Point point, ReadPoint(lines, places));
+      ATTUNE_ASSIGN_OR_RETURN(const Point point, ReadPoint(lines, model->places_.size()));
       points.push_back(point);
     }
   }
   if (!model->points_.contains("")) return lines.Wrong("no points of all algorithms.");
-  model->LayOut();
   return std::unique_ptr<Regressor>(std::move(model));
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/model/places.h"
 #include "attune/model/roofline_regressor.h"
 
 namespace attune {
@@ -43,22 +44,11 @@ class NearestRegressor final : public Regressor {
   static Result<Point> ReadPoint(ModelLines& lines, size_t places);
   // Those of an algorithm, of all if it has none.
   const std::vector<Point>& PointsOf(std::string_view algorithm) const;
-  // The place where a row with these values stands, which may be new.
-  uint32_t PlaceOf(const std::vector<double>& values,
-                   std::map<std::vector<double>, uint32_t>& known);
-  // Fills coordinates_.
-  void LayOut();
-  // Squared, to each place.
-  std::vector<double> DistancesFrom(std::span<const double> values) const;
   static double LogRatioNear(const std::vector<Point>& points, std::span<const double> distances);
 
   FeatureSet features_;
   std::unique_ptr<Regressor> roofline_;
-  std::vector<double> spreads_;              // One for each feature, above 0.
-  std::vector<std::vector<double>> values_;  // By place, as in the samples; all differ.
-  // Logarithms in units of their spread, all places of one feature behind each other: distances to
-  // many places are computed side by side.
-  std::vector<double> coordinates_;
+  Places places_;
   Points points_;  // By algorithm; "" has all.
 };
 

@@ -11,9 +11,11 @@
 #include "attune/base/text.h"
 #include "attune/model/boosted_regressor.h"
 #include "attune/model/choice_regressor.h"
+#include "attune/model/chooser_trial.h"
 #include "attune/model/folds.h"
 #include "attune/model/kernel_regressor.h"
 #include "attune/model/nearest_regressor.h"
+#include "attune/model/quantile.h"
 
 namespace attune {
 namespace {
@@ -33,11 +35,6 @@ constexpr size_t kLeastToKnow = 5;
 // Trees on the time itself differ more from seed to seed than those on what another model left.
 constexpr int kBagsOfTime = 3;
 constexpr int kBagsOfResidual = 1;
-
-double QuantileOf(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
-}
 
 size_t ConfigurationsOf(std::span<const Sample> samples, const std::vector<size_t>& positions) {
   std::set<uint64_t> configurations;
@@ -95,7 +92,8 @@ Result<TimeModel> TimeModel::ForChoosingAmongMany(const FeatureSet& features) {
   return model;
 }
 
-Result<TimeModel::LogErrors> TimeModel::HeldOutErrors(std::span<const Sample> samples) const {
+Result<TimeModel::LogErrors> TimeModel::HeldOutErrors(std::span<const Sample> samples,
+                                                      ChooserTrial* trial) const {
   LogErrors errors(members_.size(), std::vector<double>(samples.size()));
   const std::vector<size_t> folds = FoldsByConfiguration(samples, kFolds, kSeed);
   for (size_t fold = 0; fold < kFolds; ++fold) {
@@ -112,14 +110,19 @@ Result<TimeModel::LogErrors> TimeModel::HeldOutErrors(std::span<const Sample> sa
     }
     if (asked.empty()) continue;
     std::vector<double> medians(asked.size());
+    std::vector<std::unique_ptr<Regressor>> models;
     for (size_t m = 0; m < members_.size(); ++m) {
-      const std::unique_ptr<Regressor> model = members_[m]->Fresh();
-      ATTUNE_RETURN_IF_ERROR(model->Fit(learnt));
-      model->Predict(asked, medians);
+      models.push_back(members_[m]->Fresh());
+      ATTUNE_RETURN_IF_ERROR(models[m]->Fit(learnt));
+      models[m]->Predict(asked, medians);
       for (size_t i = 0; i < positions.size(); ++i) {
         errors[m][positions[i]] = std::log(samples[positions[i]].time_ms / medians[i]);
       }
     }
+    if (trial == nullptr) continue;
+    ATTUNE_ASSIGN_OR_RETURN(NeighbourChooser chooser, NeighbourChooser::Make(features_));
+    ATTUNE_RETURN_IF_ERROR(chooser.Fit(learnt));
+    trial->Ask(models, chooser, positions);
   }
   return errors;
 }
@@ -152,7 +155,6 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
                     samples.size(), configurations.size()));
   }
   ATTUNE_RETURN_IF_ERROR(CheckSamples(samples, features_));
-  ATTUNE_ASSIGN_OR_RETURN(const LogErrors errors, HeldOutErrors(samples));
   std::map<std::string, std::vector<size_t>, std::less<>> of_algorithm;
   seen_.clear();
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -160,18 +162,41 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
     if (!samples[i].row.algorithm.empty()) of_algorithm[samples[i].row.algorithm].push_back(i);
     for (const KernelRow& kernel : samples[i].row.kernels) ++seen_[kernel.signature];
   }
-  choices_.clear();
-  const Choice over_all = Choose(errors, of_algorithm[""]);
-  choices_[""] = over_all;
+  std::vector<std::string> known;
+  std::map<std::string, size_t, std::less<>> counts;  // Configurations of each that is known.
   for (const auto& [name, positions] : of_algorithm) {
     const size_t count = ConfigurationsOf(samples, positions);
     if (name.empty() || count < kLeastToKnow) continue;
-    choices_[name] = count < kLeastToChoose ? over_all : Choose(errors, positions);
+    known.push_back(name);
+    counts[name] = count;
+  }
+  std::optional<ChooserTrial> trial;
+  if (may_choose_by_neighbours_) trial.emplace(samples, known);
+  ATTUNE_ASSIGN_OR_RETURN(const LogErrors errors,
+                          HeldOutErrors(samples, trial.has_value() ? &*trial : nullptr));
+  choices_.clear();
+  const Choice over_all = Choose(errors, of_algorithm[""]);
+  choices_[""] = over_all;
+  for (const auto& [name, count] : counts) {
+    choices_[name] = count < kLeastToChoose ? over_all : Choose(errors, of_algorithm[name]);
   }
   for (const std::unique_ptr<Regressor>& member : members_) {
     ATTUNE_RETURN_IF_ERROR(member->Fit(samples));
   }
   samples_ = samples.size();
+  return trial.has_value() ? FitChooser(samples, *trial) : Status::Ok();
+}
+
+Status TimeModel::FitChooser(std::span<const Sample> samples, const ChooserTrial& trial) {
+  chooser_.reset();
+  const double of_times = trial.LogRegretOfTimes([&](std::string_view algorithm) {
+    const Choice& choice = ChoiceFor(algorithm);
+    return std::pair(choice.first, choice.second);
+  });
+  if (trial.LogRegretOfNeighbours() >= of_times) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(NeighbourChooser chooser, NeighbourChooser::Make(features_));
+  ATTUNE_RETURN_IF_ERROR(chooser.Fit(samples));
+  chooser_ = std::move(chooser);
   return Status::Ok();
 }
 
@@ -276,9 +301,11 @@ void TimeModel::AppendText(std::string& text) const {
     AppendCount(text, "times", count);
     AppendWord(text, "of", name);
   }
+  AppendOptional(text, "chooser", chooser_);
 }
 
-Result<TimeModel> TimeModel::ReadFrom(ModelLines& lines, const FeatureSet& features) {
+Result<TimeModel> TimeModel::ReadFrom(ModelLines& lines, const FeatureSet& features,
+                                      bool tells_chooser) {
   TimeModel model(features, {});
   ATTUNE_ASSIGN_OR_RETURN(model.samples_, lines.Count("samples", size_t{1} << 40));
   ATTUNE_ASSIGN_OR_RETURN(const size_t members, lines.Count("members", kMostMembers));
@@ -308,6 +335,11 @@ Result<TimeModel> TimeModel::ReadFrom(ModelLines& lines, const FeatureSet& featu
     ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
     model.seen_[name] = times;
   }
+  if (!tells_chooser) return model;
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_chooser, lines.IsThere("chooser"));
+  if (!has_chooser) return model;
+  ATTUNE_ASSIGN_OR_RETURN(NeighbourChooser chooser, NeighbourChooser::ReadFrom(lines, features));
+  model.chooser_ = std::move(chooser);
   return model;
 }
 

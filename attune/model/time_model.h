@@ -4,12 +4,15 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attune/model/chooser_trial.h"
 #include "attune/model/model_text.h"
+#include "attune/model/neighbour_chooser.h"
 #include "attune/model/regressor.h"
 #include "attune/model/roofline_regressor.h"
 
@@ -36,6 +39,10 @@ class TimeModel {
   // than one in a hundred configs of a library gets.
   static Result<TimeModel> ForChoosingAmongMany(const FeatureSet& features);
 
+  // Lets Fit() keep a chooser(), for samples of so few configurations that neighbours can be looked
+  // for among all while somebody waits.
+  void MayChooseByNeighbours() { may_choose_by_neighbours_ = true; }
+
   // Holds every fifth of the configurations out in turn, chooses for each algorithm the member, or
   // the geometric mean of two, with the least mean error there, and fits the chosen ones to all
   // samples. Fails as their Fit() does, and with kFailedPrecondition for fewer than two
@@ -57,10 +64,16 @@ class TimeModel {
   // have a choice of their own.
   std::vector<std::string> algorithms() const;
 
+  // Who is to be chosen where what neighbours say takes less than the least predicted time does, on
+  // the held-out configurations (chooser_trial.h). Null elsewhere: the least predicted time.
+  const NeighbourChooser* chooser() const { return chooser_.has_value() ? &*chooser_ : nullptr; }
+
   const FeatureSet& features() const { return features_; }
   size_t samples() const { return samples_; }
   void AppendText(std::string& text) const;
-  static Result<TimeModel> ReadFrom(ModelLines& lines, const FeatureSet& features);
+  // Without `tells_chooser` nothing is there of a chooser, as in version 3 of the file.
+  static Result<TimeModel> ReadFrom(ModelLines& lines, const FeatureSet& features,
+                                    bool tells_chooser = true);
 
  private:
   // Positions of the members, the same twice for one alone, and where nine of ten logarithms of
@@ -74,7 +87,9 @@ class TimeModel {
   using LogErrors = std::vector<std::vector<double>>;  // By member, then by sample.
 
   static Choice Choose(const LogErrors& errors, const std::vector<size_t>& samples);
-  Result<LogErrors> HeldOutErrors(std::span<const Sample> samples) const;
+  // `trial` is asked beside, if it is given.
+  Result<LogErrors> HeldOutErrors(std::span<const Sample> samples, ChooserTrial* trial) const;
+  Status FitChooser(std::span<const Sample> samples, const ChooserTrial& trial);
   const Choice& ChoiceFor(std::string_view algorithm) const;
   // Of rows whose kernels were never seen the range is wider.
   static Prediction Answer(const Choice& choice, double median_ms, bool is_unseen);
@@ -85,6 +100,8 @@ class TimeModel {
   std::map<std::string, Choice, std::less<>> choices_;  // "" is of all algorithms.
   std::map<std::string, size_t, std::less<>> seen_;     // Samples of each signature.
   size_t samples_ = 0;
+  bool may_choose_by_neighbours_ = false;
+  std::optional<NeighbourChooser> chooser_;
 };
 
 }  // namespace attune

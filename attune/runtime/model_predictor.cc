@@ -1,7 +1,5 @@
 #include "attune/runtime/model_predictor.h"
 
-#include <algorithm>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -71,21 +69,10 @@ std::vector<PredictedCandidate> ModelPredictor::Predict(const Problem& problem,
                                                         const Wanted& wanted, size_t limit) const {
   const std::shared_ptr<const CandidateModel> model = ModelFor(problem);
   if (model == nullptr) return {};
-  const std::optional<size_t> first = model->PositionOf(standing);
-  std::vector<size_t> positions;
-  if (first.has_value()) positions.push_back(*first);
-  for (size_t i = 0; i < model->known().size() && positions.size() < limit; ++i) {
-    if (i != first && wanted(model->known()[i])) positions.push_back(i);
-  }
-  // Not before: whoever wants some notes which ones it could not use.
-  if (!first.has_value()) return {};
-  const std::vector<Prediction> predictions = model->OfKnown(problem, positions);
   std::vector<PredictedCandidate> predicted;
-  for (size_t i = 0; i < positions.size(); ++i) {
-    predicted.push_back({model->known()[positions[i]], predictions[i].median_ms * kNsInMs,
-                         predictions[i].high_ms * kNsInMs});
+  for (const ExpectedCandidate& each : model->Choose(problem, standing, wanted, limit)) {
+    predicted.push_back({each.candidate, each.time_ms * kNsInMs, each.high_ms * kNsInMs});
   }
-  std::ranges::stable_sort(predicted, {}, &PredictedCandidate::time_ns);
   return predicted;
 }
 

@@ -57,10 +57,48 @@ std::vector<size_t> Known(const TimeModel& model, const Tuned& tuned,
   return known;
 }
 
-// What a model chooses of `rows`, which are of one problem; nothing where it does not know the
-// default.
-std::optional<size_t> Chosen(const TimeModel& model, const Tuned& tuned,
-                             const std::vector<size_t>& rows) {
+// What a model says of one problem.
+struct Answer {
+  std::optional<size_t> sample;  // What is chosen; nothing where the default is to be kept.
+  bool was_untried = false;      // What is chosen was not timed for this problem.
+};
+
+std::optional<size_t> SampleOf(const Tuned& tuned, const std::vector<size_t>& rows,
+                               std::string_view algorithm) {
+  const auto found = std::ranges::find_if(
+      rows, [&](size_t i) { return tuned.times.samples[i].row.algorithm == algorithm; });
+  return found == rows.end() ? std::nullopt : std::optional(*found);
+}
+
+// The choice of a run time among all that the model can choose, as on a device; `rows` are of one
+// problem.
+Answer Chosen(const TimeModel& model, const Tuned& tuned, const std::vector<size_t>& rows,
+              std::string_view standing) {
+  const FeatureRow& row = tuned.times.samples[rows.front()].row;
+  std::vector<std::pair<double, std::string>> expected;
+  if (const NeighbourChooser* chooser = model.chooser()) {
+    for (const auto& proposal : chooser->Propose(row)) {
+      expected.emplace_back(proposal.time_ms, chooser->algorithms()[proposal.algorithm]);
+    }
+  } else {
+    const std::vector<std::string> known = model.algorithms();
+    std::vector<Prediction> predictions(known.size());
+    model.PredictEach(row, std::vector<std::string_view>(known.begin(), known.end()), predictions);
+    for (size_t i = 0; i < known.size(); ++i) {
+      expected.emplace_back(predictions[i].median_ms, known[i]);
+    }
+  }
+  const auto is_standing = [&](const auto& each) { return each.second == standing; };
+  if (std::ranges::none_of(expected, is_standing)) return {};
+  const std::optional<size_t> sample =
+      SampleOf(tuned, rows, std::ranges::min_element(expected)->second);
+  return {sample, !sample.has_value()};
+}
+
+// The least predicted time of those of `rows` that were timed for the problem; nothing where the
+// model does not know the default.
+std::optional<size_t> ChosenOfTimed(const TimeModel& model, const Tuned& tuned,
+                                    const std::vector<size_t>& rows) {
   const std::vector<size_t> known = Known(model, tuned, rows);
   if (std::ranges::none_of(known, [&](size_t i) { return tuned.is_default[i]; })) {
     return std::nullopt;
@@ -73,7 +111,11 @@ std::optional<size_t> Chosen(const TimeModel& model, const Tuned& tuned,
   return known[static_cast<size_t>(least - predictions.begin())];
 }
 
-using AnswerScores = std::map<std::string, PickScore>;
+struct AnswerScore {
+  PickScore all;    // What nobody timed for the problem counts as NeighbourChooser::kUntried.
+  PickScore tried;  // Those that somebody did.
+};
+using AnswerScores = std::map<std::string, AnswerScore>;
 
 void AddPicks(const TimeModel& model, const TimeModel& shuffled, const Tuned& tuned,
               const std::vector<size_t>& rows, AnswerScores& scores) {
@@ -82,10 +124,21 @@ void AddPicks(const TimeModel& model, const TimeModel& shuffled, const Tuned& tu
   if (standing == rows.end()) return;  // It failed, and so it serves nobody.
   const double best_ms = time_ms(*std::ranges::min_element(rows, {}, time_ms));
   const auto add = [&](const char* name, std::optional<size_t> chosen) {
-    scores[name].Add(time_ms(chosen.value_or(*standing)), best_ms);
+    scores[name].all.Add(time_ms(chosen.value_or(*standing)), best_ms);
+    scores[name].tried.Add(time_ms(chosen.value_or(*standing)), best_ms);
   };
-  add("", Chosen(model, tuned, rows));
-  add("shuffled_", Chosen(shuffled, tuned, rows));
+  const auto add_answer = [&](const char* name, const TimeModel& asked) {
+    const Answer answer = Chosen(asked, tuned, rows, tuned.times.samples[*standing].row.algorithm);
+    if (answer.was_untried) {
+      scores[name].all.Add(NeighbourChooser::kUntried * best_ms, best_ms);
+    } else {
+      add(name, answer.sample);
+    }
+  };
+  add_answer("", model);
+  add_answer("shuffled_", shuffled);
+  add("of_timed_", ChosenOfTimed(model, tuned, rows));
+  add("of_timed_shuffled_", ChosenOfTimed(shuffled, tuned, rows));
   add("default_", *standing);
   const std::vector<size_t> known = Known(model, tuned, rows);
   const auto best_known = std::ranges::min_element(known, {}, time_ms);
@@ -129,12 +182,18 @@ void AddFirstAnswerFigures(const std::filesystem::path& file, int splits, uint64
     Require(AddSplit(*tuned, seed + static_cast<uint64_t>(i), scores));
   }
   for (const auto& [name, score] : scores) {
-    figures.push_back({fmt::format("first_answer_{}geomean_regret", name), score.GeometricRegret(),
-                       name.empty() ? "<= 1.15" : ""});
-    figures.push_back(
-        {fmt::format("first_answer_{}wrong_pick_pct", name), score.WrongPercent(), ""});
+    const auto figure = [&](const char* what, double value, const char* required = "") {
+      figures.push_back({fmt::format("first_answer_{}{}", name, what), value, required});
+    };
+    figure("geomean_regret", score.all.GeometricRegret(), name.empty() ? "<= 1.15" : "");
+    figure("wrong_pick_pct", score.all.WrongPercent());
+    const size_t untried = score.all.picks - score.tried.picks;
+    if (untried == 0) continue;
+    figure("untried_pct",
+           100 * static_cast<double>(untried) / static_cast<double>(score.all.picks));
+    figure("tried_geomean_regret", score.tried.GeometricRegret());
   }
-  figures.push_back({"first_answer_picks", static_cast<double>(scores[""].picks), ""});
+  figures.push_back({"first_answer_picks", static_cast<double>(scores[""].all.picks), ""});
 }
 
 }  // namespace attune::bench

@@ -10,6 +10,19 @@ namespace attune {
 namespace {
 
 TEST(ModelGoldenTest, ModelsAreReadAndWrittenAsEver) {
+  const std::string text = GoldenText("model_v4.txt");
+  const auto header = ReadModelHeader(text);
+  ASSERT_TRUE(header.ok()) << header.status().message();
+
+  const auto model = ReadModel(text, header->origin, *ShapeFeatures("gemm"));
+
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_NE(model->chooser(), nullptr);
+  EXPECT_TRUE(
+      IsGolden("model_v4.txt", *ModelText(*model, header->origin, header->samples), "model.md"));
+}
+
+TEST(ModelGoldenTest, ModelsOfTheVersionBeforeHaveNoChooser) {
   const std::string text = GoldenText("model_v3.txt");
   const auto header = ReadModelHeader(text);
   ASSERT_TRUE(header.ok()) << header.status().message();
@@ -17,8 +30,8 @@ TEST(ModelGoldenTest, ModelsAreReadAndWrittenAsEver) {
   const auto model = ReadModel(text, header->origin, *ShapeFeatures("gemm"));
 
   ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_TRUE(
-      IsGolden("model_v3.txt", *ModelText(*model, header->origin, header->samples), "model.md"));
+  EXPECT_EQ(model->samples(), 6u);
+  EXPECT_EQ(model->chooser(), nullptr);
 }
 
 TEST(ModelGoldenTest, SeerModelsAreReadAndWrittenAsEver) {

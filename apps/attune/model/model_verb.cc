@@ -137,6 +137,7 @@ Result<int> RunShow(Application& application, const ShowOptions& options) {
   const auto model = ReadModel(text, header->origin, features);
   if (!model.ok()) return named(model.error());
   Output& out = application.out();
+  const std::string_view chooses_by = model->chooser() != nullptr ? "neighbours" : "times";
   if (options.json) {
     Json algorithms = Json::array();
     for (const std::string& name : model->algorithms()) {
@@ -149,12 +150,15 @@ Result<int> RunShow(Application& application, const ShowOptions& options) {
                     {"samples", model->samples()},
                     {"bytes", text.size()},
                     {"over_all", model->ChosenFor("")},
+                    {"chooses_by", chooses_by},
                     {"algorithms", algorithms}}));
     return kExitDone;
   }
-  out.Print(fmt::format("Device    {}\nLibrary   {}\nFeatures  {}\nSamples   {}\nBytes     {}\n",
-                        Printable(header->origin.device), Printable(header->origin.library),
-                        header->features, model->samples(), text.size()));
+  out.Print(
+      fmt::format("Device    {}\nLibrary   {}\nFeatures  {}\nSamples   {}\nBytes     {}\n"
+                  "Chooses   by {}\n",
+                  Printable(header->origin.device), Printable(header->origin.library),
+                  header->features, model->samples(), text.size(), chooses_by));
   Table table({{"algorithm", Column::Align::kLeft, Column::Fit::kCut}, {"model"}});
   table.AddRow({"(all)", model->ChosenFor("")});
   for (const std::string& name : model->algorithms()) {
