@@ -73,13 +73,13 @@ Status NeighbourChooser::Fit(std::span<const Sample> samples) {
   for (size_t i = 0; i < samples.size(); ++i) {
     if (places[i] == first_of_place.size()) first_of_place.push_back(samples[i]);
   }
-  const std::vector<double> errors = ErrorsLeftOut(first_of_place);
-  high_log_ = errors.empty() ? 0 : std::max(0.0, QuantileOf(errors, kHighestShare));
+  LearnRanges(first_of_place);
   return Status::Ok();
 }
 
-std::vector<double> NeighbourChooser::ErrorsLeftOut(std::span<const Sample> first_of_place) const {
+void NeighbourChooser::LearnRanges(std::span<const Sample> first_of_place) {
   std::vector<double> errors;
+  std::vector<std::vector<double>> own(algorithms_.size());
   for (uint32_t place = 0; place < first_of_place.size(); ++place) {
     const std::vector<double> distances =
         places_.SquaredDistancesFrom(first_of_place[place].row.values);
@@ -87,9 +87,16 @@ std::vector<double> NeighbourChooser::ErrorsLeftOut(std::span<const Sample> firs
     for (const Trial& trial : trials_[place]) {
       if (!expected[trial.algorithm].has_value()) continue;
       errors.push_back(trial.log_over_best - *expected[trial.algorithm]);
+      own[trial.algorithm].push_back(errors.back());
     }
   }
-  return errors;
+  const auto high_of = [](const std::vector<double>& values) {
+    return values.empty() ? 0 : std::max(0.0, QuantileOf(values, kHighestShare));
+  };
+  high_logs_.assign(algorithms_.size(), high_of(errors));
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i].size() >= kLeastForOwnRange) high_logs_[i] = high_of(own[i]);
+  }
 }
 
 std::vector<NeighbourChooser::Neighbour> NeighbourChooser::NeighboursAt(
@@ -135,7 +142,7 @@ std::vector<NeighbourChooser::Proposal> NeighbourChooser::Propose(const FeatureR
   for (uint32_t i = 0; i < logs.size(); ++i) {
     if (!logs[i].has_value()) continue;
     const double time_ms = std::exp(best_log + *logs[i]);
-    proposals.push_back({i, time_ms, time_ms * std::exp(high_log_)});
+    proposals.push_back({i, time_ms, time_ms * std::exp(high_logs_[i])});
   }
   std::ranges::stable_sort(proposals, {}, &Proposal::time_ms);
   return proposals;
@@ -153,7 +160,7 @@ void NeighbourChooser::AppendText(std::string& text) const {
       text += fmt::format("t {} {}\n", trial.algorithm, HexFloat(trial.log_over_best));
     }
   }
-  AppendNumbers(text, "high", std::array{high_log_});
+  AppendNumbers(text, "high", high_logs_);
 }
 
 Result<NeighbourChooser::Trial> NeighbourChooser::ReadTrial(ModelLines& lines, size_t algorithms) {
@@ -195,9 +202,9 @@ Result<NeighbourChooser> NeighbourChooser::ReadFrom(ModelLines& lines, const Fea
       trials.push_back(trial);
     }
   }
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<double> high, lines.Numbers("high", 1));
-  chooser.high_log_ = high.front();
-  if (chooser.high_log_ < 0 || chooser.high_log_ > kMostLog) {
+  ATTUNE_ASSIGN_OR_RETURN(chooser.high_logs_, lines.Numbers("high", algorithms));
+  const auto is_range = [](double high) { return high >= 0 && high <= kMostLog; };
+  if (!std::ranges::all_of(chooser.high_logs_, is_range)) {
     return lines.Wrong(fmt::format("a range ends between 0 and {}.", kMostLog));
   }
   return chooser;

@@ -25,10 +25,13 @@ class NeighbourChooser {
   // times the best one's.
   static constexpr double kUntried = 2;
 
+  static constexpr size_t kLeastForOwnRange = 5;
+
   struct Proposal {
     uint32_t algorithm = 0;  // In algorithms().
     double time_ms = 0;      // Expected; at most kUntried times what the best one is expected to.
     double high_ms = 0;      // Above nine of ten, if the best one takes what it is expected to.
+                             // By its own errors if it was tried in kLeastForOwnRange places.
   };
 
   // kInvalidArgument if `features` lack "flops" or "bytes".
@@ -66,8 +69,8 @@ class NeighbourChooser {
                                              std::optional<uint32_t> left_out);
   // By algorithm; nothing for one that none of `neighbours` was tried with.
   std::vector<std::optional<double>> LogsOverBest(std::span<const Neighbour> neighbours) const;
-  // Of each place, asked about without what was tried there, the errors of what was.
-  std::vector<double> ErrorsLeftOut(std::span<const Sample> first_of_place) const;
+  // Fills high_logs_: each place is asked about without what was tried there.
+  void LearnRanges(std::span<const Sample> first_of_place);
   void TakeTrials(std::span<const Sample> samples, std::span<const uint32_t> places);
   static Result<Trial> ReadTrial(ModelLines& lines, size_t algorithms);
 
@@ -76,7 +79,8 @@ class NeighbourChooser {
   std::vector<std::string> algorithms_;
   std::vector<std::vector<Trial>> trials_;      // By place, in the order of algorithms.
   std::vector<double> log_best_over_roofline_;  // By place.
-  double high_log_ = 0;  // The 95th hundredth of log(time over best) - what was expected of it.
+  // By algorithm: the 95th hundredth of log(time over best) - what was expected of it, 0 at least.
+  std::vector<double> high_logs_;
 };
 
 }  // namespace attune

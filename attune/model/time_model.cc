@@ -170,8 +170,11 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
     known.push_back(name);
     counts[name] = count;
   }
+  chooser_.reset();
   std::optional<ChooserTrial> trial;
-  if (may_choose_by_neighbours_) trial.emplace(samples, known);
+  if (may_choose_by_neighbours_ && configurations.size() > NeighbourChooser::kNeighbours) {
+    trial.emplace(samples, known);
+  }
   ATTUNE_ASSIGN_OR_RETURN(const LogErrors errors,
                           HeldOutErrors(samples, trial.has_value() ? &*trial : nullptr));
   choices_.clear();
@@ -188,7 +191,6 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
 }
 
 Status TimeModel::FitChooser(std::span<const Sample> samples, const ChooserTrial& trial) {
-  chooser_.reset();
   const double of_times = trial.LogRegretOfTimes([&](std::string_view algorithm) {
     const Choice& choice = ChoiceFor(algorithm);
     return std::pair(choice.first, choice.second);

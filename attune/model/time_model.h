@@ -40,7 +40,7 @@ class TimeModel {
   static Result<TimeModel> ForChoosingAmongMany(const FeatureSet& features);
 
   // Lets Fit() keep a chooser(), for samples of so few configurations that neighbours can be looked
-  // for among all while somebody waits.
+  // for among all while somebody waits, and of more than a choice takes neighbours.
   void MayChooseByNeighbours() { may_choose_by_neighbours_ = true; }
 
   // Holds every fifth of the configurations out in turn, chooses for each algorithm the member, or

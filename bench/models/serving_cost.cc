@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,20 +19,27 @@ namespace {
 
 constexpr int kCandidates = 32;  // As many as a run time asks about while somebody waits.
 constexpr int kRepeats = 201;
+constexpr int kMostSide = 1008;
+// Of a library for GPUs: hundreds of configs, of which a tuning times some fifty.
+constexpr int kManyCandidates = 400;
+constexpr int kParts = 8;
 
 Problem Product(Random& random) {
-  const auto side = [&] { return 8 + static_cast<int64_t>(random.Below(1000)); };
+  const auto side = [&] { return 8 + static_cast<int64_t>(random.Below(kMostSide - 8)); };
   const int64_t m = side(), n = side(), k = side();
   return Normalized(PackedGemm(m, n, k));
 }
 
-// Candidate c has a speed and a size below which it is slow, and every time a tenth of noise.
-std::string TextOfModel(int problems, const ModelOrigin& origin) {
+// Candidate c has a speed and a size below which it is slow, and every time a tenth of noise. Each
+// is timed for one part in `parts` of the depths alone, but the first, which is timed for all.
+std::string TextOfModel(int problems, int candidates, int parts, const ModelOrigin& origin) {
   Random random(1);
   std::vector<TimedCandidate> timed;
   for (int i = 0; i < problems; ++i) {
     const Problem problem = Product(random);
-    for (int c = 0; c < kCandidates; ++c) {
+    const auto part = std::get<Gemm>(problem).k * parts / kMostSide;
+    for (int c = 0; c < candidates; ++c) {
+      if (c > 0 && c % parts != part) continue;
       const double flops = Flops(problem);
       const double small = 1 + (1 + c) * 1e6 / flops;
       const double noise = std::exp(0.1 * (2 * random.Uniform() - 1));
@@ -58,12 +66,33 @@ double MedianSeconds(int repeats, const auto& work) {
   return MedianOf(std::move(seconds));
 }
 
+// What a caller waits for whose model chooses by neighbours.
+void AddChoosingCostFigures(const ModelOrigin& origin, std::vector<Figure>& figures) {
+  for (const int problems : {80, 250}) {
+    const std::string text = TextOfModel(problems, kManyCandidates, kParts, origin);
+    const auto model = CandidateModel::Read(text, origin, "gemm");
+    Require(model.status());
+    const Candidate standing = ParseCandidate("host.c@1{p=0}").value();
+    Random random(2);
+    size_t chosen = 0;
+    const double choose_s = MedianSeconds(kRepeats, [&] {
+      chosen +=
+          model
+              ->Choose(
+                  Product(random), standing, [](const Candidate&) { return true; }, kCandidates)
+              .size();
+    });
+    if (chosen == 0) Require(Internal("nothing was chosen."));
+    figures.push_back({fmt::format("serving_{}_problems_choose_us", problems), 1e6 * choose_s, ""});
+  }
+}
+
 }  // namespace
 
 void AddServingCostFigures(std::vector<Figure>& figures) {
   const ModelOrigin origin = {"device", "library"};
   for (const int problems : {64, 150, 500}) {
-    const std::string text = TextOfModel(problems, origin);
+    const std::string text = TextOfModel(problems, kCandidates, 1, origin);
     const auto model = CandidateModel::Read(text, origin, "gemm");
     Require(model.status());
     const std::string prefix = fmt::format("serving_{}_problems_", problems);
@@ -84,6 +113,7 @@ void AddServingCostFigures(std::vector<Figure>& figures) {
     figures.push_back(
         {prefix + "predict_us", 1e6 * ask_s / static_cast<double>(positions.size()), "<= 1"});
   }
+  AddChoosingCostFigures(origin, figures);
 }
 
 }  // namespace attune::bench

@@ -19,6 +19,7 @@
 namespace attune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr int64_t kFar = 200;  // More than a factor of 4 from every side that is tuned.
@@ -84,6 +85,28 @@ class Predicted : public ::testing::Test {
     return std::filesystem::directory_iterator(world_.database() + ".models")->path();
   }
 
+  // Of a table in which the quickest takes `factor` times as long as the default.
+  void UseModelOfTable(double factor) {
+    const std::filesystem::path table = world_.folder() / "times.csv";
+    {
+      std::ofstream csv(table);
+      csv << "problem,candidate,time_ms\n";
+      for (int n = 1; n <= 24; ++n) {
+        csv << fmt::format("\"gemm@1{{m=8,n={},k=8}}\",\"{}\",{}\n", n, kDefault, n);
+        csv << fmt::format("\"gemm@1{{m=8,n={},k=8}}\",\"{}\",{}\n", n, kQuickest, factor * n);
+      }
+    }
+    const std::string model = (world_.folder() / "table.model").string();
+    ASSERT_EQ(Attune("model fit --csv " + table.string() +
+                         " --device-name 'fake:Fake Processor:fake-v1:2{isa=none}' --library "
+                         "'fakelib 1.0' -o " +
+                         model,
+                     output_),
+              0)
+        << output_;
+    world_.Set("ATTUNE_TIME_MODELS", model);
+  }
+
   static TemporaryFolder* tuned_;
   RuntimeWorld world_;
   std::string output_;
@@ -130,24 +153,7 @@ TEST_F(Predicted, AModelThatDoesNotFitIsRefusedWithAReasonAndTheDefaultServes) {
 
 // By a model that says so of the library with two threads, which is not true.
 TEST_F(Predicted, WhatIsFarSlowerIsNotRunWhileAProgramIsServed) {
-  const std::filesystem::path table = world_.folder() / "times.csv";
-  {
-    std::ofstream csv(table);
-    csv << "problem,candidate,time_ms\n";
-    for (int n = 1; n <= 24; ++n) {
-      csv << fmt::format("\"gemm@1{{m=8,n={},k=8}}\",\"{}\",{}\n", n, kDefault, n);
-      csv << fmt::format("\"gemm@1{{m=8,n={},k=8}}\",\"{}\",{}\n", n, kQuickest, 90 * n);
-    }
-  }
-  const std::string model = (world_.folder() / "wrong.model").string();
-  ASSERT_EQ(Attune("model fit --csv " + table.string() +
-                       " --device-name 'fake:Fake Processor:fake-v1:2{isa=none}' --library "
-                       "'fakelib 1.0' -o " +
-                       model,
-                   output_),
-            0)
-      << output_;
-  world_.Set("ATTUNE_TIME_MODELS", model);
+  UseModelOfTable(90);
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, kTimeForAllMs);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
 
@@ -178,7 +184,9 @@ std::vector<std::string> TriedIn(const std::string& database) {
   return tried;
 }
 
+// What was measured on a busy machine may leave a model in doubt who is quicker.
 TEST_F(Predicted, TuningTriesWhatServesMeanwhileBehindTheFirstDefault) {
+  UseModelOfTable(0.5);
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
 
@@ -187,9 +195,10 @@ TEST_F(Predicted, TuningTriesWhatServesMeanwhileBehindTheFirstDefault) {
 
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
   const std::vector<std::string> tried = TriedIn(world_.database());
-  ASSERT_GE(tried.size(), 2u);
+  // Among the defaults of all solvers, which are made ready side by side, and before all others.
+  ASSERT_GE(tried.size(), 3u);
   EXPECT_EQ(tried[0], kDefault);
-  EXPECT_EQ(tried[1], kQuickest);
+  EXPECT_THAT(std::vector(tried.begin() + 1, tried.begin() + 3), Contains(kQuickest));
 }
 
 TEST_F(Predicted, AModelThatIsOfNoUseIsFittedAgainAsTheBackgroundTunes) {
