@@ -59,11 +59,11 @@ class CandidateModel {
   // Of those at `positions` of known(); less than a microsecond for each, where trees predict.
   std::vector<Prediction> OfKnown(const Problem& problem, std::span<const size_t> positions) const;
 
+  using Wanted = std::function<bool(const Candidate&)>;
   // Who to choose for `problem`: `standing`, with which the others are compared, and those that are
   // `wanted`, `limit` at most in all, the least expected time first. Of what was tried for the
   // problems nearest to it where the model chooses so (TimeModel::chooser()), else of known() by
   // the time that is predicted. Empty if nothing is expected of `standing`.
-  using Wanted = std::function<bool(const Candidate&)>;
   std::vector<ExpectedCandidate> Choose(const Problem& problem, const Candidate& standing,
                                         const Wanted& wanted, size_t limit) const;
 

@@ -30,12 +30,6 @@ Result<NeighbourChooser> NeighbourChooser::Make(const FeatureSet& features) {
   return chooser;
 }
 
-NeighbourChooser NeighbourChooser::Fresh() const {
-  NeighbourChooser chooser;
-  chooser.roofline_ = roofline_->Fresh();
-  return chooser;
-}
-
 void NeighbourChooser::TakeTrials(std::span<const Sample> samples,
                                   std::span<const uint32_t> places) {
   std::map<std::string, uint32_t> numbers;
@@ -67,22 +61,16 @@ void NeighbourChooser::TakeTrials(std::span<const Sample> samples,
 Status NeighbourChooser::Fit(std::span<const Sample> samples) {
   if (samples.empty()) return FailedPrecondition("Neighbours cannot be found among no samples.");
   ATTUNE_RETURN_IF_ERROR(roofline_->Fit(samples));
-  const std::vector<uint32_t> places = places_.Take(samples);
-  TakeTrials(samples, places);
-  std::vector<Sample> first_of_place;
-  for (size_t i = 0; i < samples.size(); ++i) {
-    if (places[i] == first_of_place.size()) first_of_place.push_back(samples[i]);
-  }
-  LearnRanges(first_of_place);
+  TakeTrials(samples, places_.Take(samples));
+  LearnRanges();
   return Status::Ok();
 }
 
-void NeighbourChooser::LearnRanges(std::span<const Sample> first_of_place) {
+void NeighbourChooser::LearnRanges() {
   std::vector<double> errors;
   std::vector<std::vector<double>> own(algorithms_.size());
-  for (uint32_t place = 0; place < first_of_place.size(); ++place) {
-    const std::vector<double> distances =
-        places_.SquaredDistancesFrom(first_of_place[place].row.values);
+  for (uint32_t place = 0; place < places_.size(); ++place) {
+    const std::vector<double> distances = places_.SquaredDistancesFrom(places_.ValuesAt(place));
     const auto expected = LogsOverBest(NeighboursAt(distances, place));
     for (const Trial& trial : trials_[place]) {
       if (!expected[trial.algorithm].has_value()) continue;
@@ -135,8 +123,9 @@ std::vector<NeighbourChooser::Proposal> NeighbourChooser::Propose(const FeatureR
   const std::vector<Neighbour> neighbours =
       NeighboursAt(places_.SquaredDistancesFrom(row.values), std::nullopt);
   double best_log = std::log(PredictOne(*roofline_, row));
-  for (const auto& [place, weight] : neighbours)
+  for (const auto& [place, weight] : neighbours) {
     best_log += weight * log_best_over_roofline_[place];
+  }
   const std::vector<std::optional<double>> logs = LogsOverBest(neighbours);
   std::vector<Proposal> proposals;
   for (uint32_t i = 0; i < logs.size(); ++i) {

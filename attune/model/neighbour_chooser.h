@@ -24,14 +24,13 @@ class NeighbourChooser {
   // What takes part in place of a time for a neighbour that an algorithm was not tried for: so many
   // times the best one's.
   static constexpr double kUntried = 2;
-
+  // In so many places an algorithm has to have been tried for a range by its own errors.
   static constexpr size_t kLeastForOwnRange = 5;
 
   struct Proposal {
     uint32_t algorithm = 0;  // In algorithms().
     double time_ms = 0;      // Expected; at most kUntried times what the best one is expected to.
     double high_ms = 0;      // Above nine of ten, if the best one takes what it is expected to.
-                             // By its own errors if it was tried in kLeastForOwnRange places.
   };
 
   // kInvalidArgument if `features` lack "flops" or "bytes".
@@ -39,8 +38,6 @@ class NeighbourChooser {
 
   // Forgets what it knew. Fails as Regressor::Fit() does.
   Status Fit(std::span<const Sample> samples);
-  // One that has learnt nothing.
-  NeighbourChooser Fresh() const;
 
   // Those of the samples, in order.
   const std::vector<std::string>& algorithms() const { return algorithms_; }
@@ -70,7 +67,7 @@ class NeighbourChooser {
   // By algorithm; nothing for one that none of `neighbours` was tried with.
   std::vector<std::optional<double>> LogsOverBest(std::span<const Neighbour> neighbours) const;
   // Fills high_logs_: each place is asked about without what was tried there.
-  void LearnRanges(std::span<const Sample> first_of_place);
+  void LearnRanges();
   void TakeTrials(std::span<const Sample> samples, std::span<const uint32_t> places);
   static Result<Trial> ReadTrial(ModelLines& lines, size_t algorithms);
 

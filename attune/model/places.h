@@ -20,6 +20,8 @@ class Places {
   std::vector<uint32_t> Take(std::span<const Sample> samples);
 
   size_t size() const { return values_.size(); }
+  // The features of the samples there.
+  const std::vector<double>& ValuesAt(uint32_t place) const { return values_[place]; }
 
   // The squared distance of a row of such features to each place, in the order of places.
   std::vector<double> SquaredDistancesFrom(std::span<const double> values) const;

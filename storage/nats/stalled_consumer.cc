@@ -57,7 +57,9 @@ int StallWatch::Look(const Channel& channel, std::optional<nanoseconds> patience
   }
   const Stall fresh{given, now_ns, 0};
   Stall& stall = stalls_.try_emplace(channel, fresh).first->second;
-  if (stall.given != given) stall = fresh;
+  if (given > stall.given) stall = fresh;
+  // Fewer are those of one that was made anew, which has given nothing yet.
+  stall.given = given;
   const nanoseconds wait =
       std::min(*patience * (1 << std::min(stall.times, kMostDoublings)), kMostPatience);
   if (now_ns - stall.begun_ns < wait.count()) return 0;

@@ -63,5 +63,17 @@ TEST(StallWatch, WhatDidNotHelpIsTriedLessAndLess) {
   EXPECT_THAT(tried, ::testing::ElementsAre(10, 30, 70, 150, 310, 630, 1230, 1830, 2430));
 }
 
+TEST(StallWatch, AConsumerThatWasMadeAnewHasGivenNothingYet) {
+  StallWatch watch;
+  EXPECT_EQ(watch.Look(kShared, kPatience, 7, 0), 0);
+  EXPECT_EQ(watch.Look(kShared, kPatience, 7, 10 * kSecond), 1);
+  EXPECT_EQ(watch.Look(kShared, kPatience, 7, 30 * kSecond), 2);
+  EXPECT_EQ(watch.Look(kShared, kPatience, 0, 40 * kSecond), 0);
+  EXPECT_EQ(watch.Look(kShared, kPatience, 0, 69 * kSecond), 0);
+  EXPECT_EQ(watch.Look(kShared, kPatience, 0, 70 * kSecond), 3);
+  EXPECT_EQ(watch.Look(kShared, kPatience, 1, 71 * kSecond), 0) << "It gives something.";
+  EXPECT_EQ(watch.Look(kShared, kPatience, 1, 81 * kSecond), 1);
+}
+
 }  // namespace
 }  // namespace attune::nats
