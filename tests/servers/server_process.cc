@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -83,15 +84,24 @@ std::string FindServerProgram(const std::string& name) {
 }
 
 Result<uint16_t> FreePort(const std::string& at) {
-  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = AddressOf(at, 0);
-  socklen_t length = sizeof address;
-  if (!socket.valid() ||
-      ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    return Unavailable(fmt::format("No port of {} is to be had: {}.", at, std::strerror(errno)));
+  // Below those that the system gives to outgoing connections, one of which would otherwise have it
+  // now and then before the server has, or while the server is started again.
+  constexpr int kFirst = 15000;
+  constexpr int kLast = 32000;
+  constexpr int kTries = 100;
+  std::random_device random;
+  for (int i = 0; i < kTries; ++i) {
+    const auto port =
+        static_cast<uint16_t>(std::uniform_int_distribution<int>(kFirst, kLast)(random));
+    const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = AddressOf(at, port);
+    if (socket.valid() &&
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      return port;
+    }
   }
-  return ntohs(address.sin_port);
+  return Unavailable(fmt::format("No port of {} from {} to {} is to be had: {}.", at, kFirst, kLast,
+                                 std::strerror(errno)));
 }
 
 Result<std::filesystem::path> NewServerFolder() {

@@ -88,12 +88,19 @@ Status TestServer::Prepare() {
              "--locale=C.UTF-8",
              "--no-sync"};
   } else {
-    words = {FindProgram("mariadb-install-db"), "--no-defaults", "--skip-test-db",
-             "--auth-root-authentication-method=normal", "--datadir=" + DataFolder()};
+    words = {FindProgram("mariadb-install-db"),
+             "--no-defaults",
+             "--skip-test-db",
+             "--auth-root-authentication-method=normal",
+             "--datadir=" + DataFolder(),
+             TemporaryFolder()};
   }
   if (RunToItsEnd(words, folder_) == 0) return AskForTls();
   return Internal(fmt::format("'{}' failed: {}", words.front(), Log()));
 }
+
+// At its start MariaDB removes the tables of whoever else has the same folder for them.
+std::string TestServer::TemporaryFolder() const { return "--tmpdir=" + folder_.string(); }
 
 std::string TestServer::DataFolder() const {
   return terms_.data_folder.empty() ? (folder_ / "data").string() : terms_.data_folder;
@@ -134,7 +141,7 @@ std::vector<std::string> TestServer::Command() const {
                     "-c", "ssl_key_file=" + terms_.certificates->key()});
       break;
     case ServerKind::kMaria:
-      words = {program, "--no-defaults", "--datadir=" + data, "--port=" + port,
+      words = {program, "--no-defaults", "--datadir=" + data, TemporaryFolder(), "--port=" + port,
                "--bind-address=" + terms_.address, "--skip-name-resolve",
                "--socket=" + (folder_ / "socket").string(),
                "--pid-file=" + (folder_ / "pid").string(), "--innodb-buffer-pool-size=64M",

@@ -59,16 +59,17 @@ class TestServer {
                const std::string& database);
   // Runs the file `sql` as the administrator by the server's own client, as people do it.
   Status AdministerByFile(const std::filesystem::path& sql, const std::string& database);
+  // The end of its log, which says why it does not run.
+  std::string Log() const;
 
  private:
   TestServer(ServerKind kind, TestServerTerms terms) : kind_(kind), terms_(std::move(terms)) {}
   Status Prepare();
   Status AskForTls() const;
+  std::string TemporaryFolder() const;  // As a word of its command.
   std::string DataFolder() const;
   Status WaitUntilItAnswers();
   std::vector<std::string> Command() const;
-  // Why it does not run: the end of its log.
-  std::string Log() const;
 
   const ServerKind kind_;
   const TestServerTerms terms_;
