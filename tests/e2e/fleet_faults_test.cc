@@ -255,6 +255,7 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
 
   ASSERT_EQ((*disk)->Fill(), Status::Ok());
   const bool was_told = Says("w", "no space left");
+  const std::string log_of_server = server_->Log();
   (*disk)->Empty();
   if (GetParam() == ServerKind::kMaria) {
     // InnoDB waits for room, and after a minute takes its server down.
@@ -262,7 +263,7 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
     ASSERT_EQ(server_->Run(), Status::Ok());
   }
 
-  EXPECT_TRUE(was_told);
+  EXPECT_TRUE(was_told) << log_of_server;
   EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
   EXPECT_EQ(CountOf(JobState::kDone), loaded + 1) << processes_.Log("w");
   server_.reset();

@@ -295,6 +295,22 @@ TEST_P(WorkerTest, WhatCannotBeKeptOfAJobIsWaitedForAndToldOnce) {
             1);
 }
 
+TEST_P(WorkerTest, ThatADatabaseIsFullIsToldAlsoIfItIsAwayRightAfter) {
+  database_.NewSession("may", 1);
+  doer_.times_away = 1;
+  TroubledJobs jobs(database_.jobs());
+  jobs.report_failures.assign(100, Unavailable("It is away."));
+  std::vector<std::string> said;
+  WorkerTerms terms = TermsOf("w");
+  terms.patience = std::chrono::milliseconds(10);
+  terms.say = [&](const std::string& line) { said.push_back(line); };
+  Worker worker({database_.fleet(), jobs, *queue_, GetParam()}, doer_, terms);
+
+  EXPECT_EQ(worker.Run(), Unavailable("It is away."));
+
+  EXPECT_THAT(said, Contains(HasSubstr("no space left. It is tried again")));
+}
+
 TEST_P(WorkerTest, AfterAnOutageWhatFitsIsAskedAgainBeforeAnythingIsTaken) {
   const int64_t session = database_.NewSession("may", 2);
   doer_.times_away = 1;
