@@ -427,10 +427,10 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
                        search.session.name));
   auto done = doer_.Do(search.session, search.jobs);
   if (done.ok()) return std::move(*done);
-  if (MayPass(done.error())) {
-    away_ = done.error();
+  if (MayPass(done.error())) away_ = done.error();
+  if (done.error().code() == StatusCode::kResourceExhausted) {
     // Before it is reported: a server whose disk is full may be gone by then.
-    outages_->Fails(kWhatWasAway, away_, SteadyNowNs());
+    outages_->Fails(kWhatWasAway, done.error(), SteadyNowNs());
   }
   undone_.push_back({first, search.session, done.error()});
   return AsGivenBack(search.jobs);
