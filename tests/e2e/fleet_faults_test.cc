@@ -258,7 +258,7 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
   const std::string log_of_server = server_->Log();
   (*disk)->Empty();
   if (GetParam() == ServerKind::kMaria) {
-    // InnoDB waits for room, and after a minute takes its server down.
+    // InnoDB waits for room, and takes its server down after a minute, or when it rolls back.
     server_->Kill();
     ASSERT_EQ(server_->Run(), Status::Ok());
   }

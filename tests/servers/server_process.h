@@ -19,7 +19,7 @@ std::string FindServerProgram(const std::string& name);
 // Where servers listen if nobody says otherwise.
 inline constexpr const char* kLoopback = "127.0.0.1";
 
-// A port of `address` that nobody has now.
+// A port of `address` that nobody has now and no outgoing connection is given later.
 Result<uint16_t> FreePort(const std::string& address = kLoopback);
 // Whether somebody accepts connections there.
 bool Answers(uint16_t port, const std::string& address = kLoopback);
