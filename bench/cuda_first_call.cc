@@ -350,7 +350,8 @@ Result<std::vector<Candidate>> VendorCandidates(const Place& place, const Proble
   return NotFound(fmt::format("There is no solver {} here.", kVendorSolver));
 }
 
-// What cuDNN chooses, and the best of its algorithms, called in the same way.
+// What cuDNN chooses, and the best of its algorithms, called in the same way: by attune, which
+// replays them.
 void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& options) {
   {
     const ForcedByEnvironment forced(kVendorSolver);

@@ -40,4 +40,37 @@ class CapturedGraph {
   CUgraph graph_ = nullptr;
 };
 
+// What a stream was captured into, to be executed; destroyed when it goes out of scope, or when the
+// device is done with it.
+class ExecutableGraph {
+ public:
+  explicit ExecutableGraph(const Driver& driver) : driver_(driver), captured_(driver) {}
+  ExecutableGraph(const ExecutableGraph&) = delete;
+  ExecutableGraph& operator=(const ExecutableGraph&) = delete;
+  ~ExecutableGraph() {
+    if (executable_ != nullptr) driver_.cuGraphExecDestroy(executable_);
+  }
+
+  // As CapturedGraph's.
+  Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
+    ATTUNE_RETURN_IF_ERROR(captured_.Capture(stream, enqueue));
+    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, captured_.graph(), 0),
+                      "A captured launch makes no graph that can be replayed");
+  }
+
+  // Brings it to the device, so that a replay does not wait for that.
+  Status Upload(CUstream stream) const {
+    return CudaStatus(driver_, driver_.cuGraphUpload(executable_, stream), "Cannot upload a graph");
+  }
+
+  Status Replay(CUstream stream) const {
+    return CudaStatus(driver_, driver_.cuGraphLaunch(executable_, stream), "Cannot replay a graph");
+  }
+
+ private:
+  const Driver& driver_;
+  CapturedGraph captured_;
+  CUgraphExec executable_ = nullptr;
+};
+
 }  // namespace attune::cuda

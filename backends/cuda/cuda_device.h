@@ -15,6 +15,7 @@
 #include "attune/device/launch_observer.h"
 #include "attune/device/recording_queues.h"
 #include "attune/device/repeating_device.h"
+#include "backends/cuda/capture_streams.h"
 #include "backends/cuda/counter_source.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
@@ -89,6 +90,7 @@ class CudaDevice final : public RepeatingDevice,
   CUcontext context() const { return context_; }
   CUstream stream() const { return stream_; }
   LoadedModules& loaded_modules() { return loaded_modules_; }
+  CaptureStreams& capture_streams() { return *capture_streams_; }
   // Where a launch goes: to the caller's queue if the call names one.
   CUstream StreamOf(const Arguments& arguments) const {
     return arguments.queue == nullptr ? stream_ : static_cast<CUstream>(arguments.queue);
@@ -115,6 +117,7 @@ class CudaDevice final : public RepeatingDevice,
   const Lazy<Nvml>& nvml_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  std::unique_ptr<CaptureStreams> capture_streams_ = std::make_unique<CaptureStreams>(driver_);
   LoadedModules loaded_modules_;
   std::unique_ptr<CounterSource> counter_source_;
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backends/cuda/replayed_executable.h"
 #include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
@@ -31,14 +32,15 @@ class CudnnExecutable final : public Executable {
 
 std::unique_ptr<Executable> MakeCudnnExecutable(CudaDevice& device, CudnnProduct product,
                                                 CudnnProduct::Algorithm algorithm) {
-  return std::make_unique<CudnnExecutable<CudnnProduct, CudnnProduct::Algorithm>>(
-      device, std::move(product), algorithm);
+  return ReplayIfSlow(device,
+                      std::make_unique<CudnnExecutable<CudnnProduct, CudnnProduct::Algorithm>>(
+                          device, std::move(product), algorithm));
 }
 
 std::unique_ptr<Executable> MakeCudnnExecutable(CudaDevice& device, CudnnGraph graph,
                                                 CudnnPlan plan) {
-  return std::make_unique<CudnnExecutable<CudnnGraph, CudnnPlan>>(device, std::move(graph),
-                                                                  std::move(plan));
+  return ReplayIfSlow(device, std::make_unique<CudnnExecutable<CudnnGraph, CudnnPlan>>(
+                                  device, std::move(graph), std::move(plan)));
 }
 
 }  // namespace attune::cuda

@@ -10,7 +10,7 @@
 
 namespace attune::cuda {
 
-// Borrow `device`.
+// Borrow `device`. Launches that keep the calling thread long become replays (ReplayIfSlow).
 std::unique_ptr<Executable> MakeCudnnExecutable(CudaDevice& device, CudnnProduct product,
                                                 CudnnProduct::Algorithm algorithm);
 std::unique_ptr<Executable> MakeCudnnExecutable(CudaDevice& device, CudnnGraph graph,

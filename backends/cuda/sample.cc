@@ -80,40 +80,6 @@ Status Enqueue(CUstream stream, const SamplePlan& plan, const std::vector<Span>&
   return Status::Ok();
 }
 
-// An executable graph that is destroyed when it goes out of scope.
-class Graph {
- public:
-  explicit Graph(const Driver& driver) : driver_(driver), captured_(driver) {}
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  ~Graph() {
-    if (executable_ != nullptr) driver_.cuGraphExecDestroy(executable_);
-  }
-
-  // As CapturedGraph's.
-  Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
-    ATTUNE_RETURN_IF_ERROR(captured_.Capture(stream, enqueue));
-    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, captured_.graph(), 0),
-                      "A captured launch makes no graph that can be replayed");
-  }
-
-  // Brings it to the device, so that a replay does not wait for that.
-  Status Upload(CUstream stream) const {
-    return CudaStatus(driver_, driver_.cuGraphUpload(executable_, stream),
-                      "Cannot upload the graph of a sample");
-  }
-
-  Status Replay(CUstream stream) const {
-    return CudaStatus(driver_, driver_.cuGraphLaunch(executable_, stream),
-                      "Cannot replay the graph of a sample");
-  }
-
- private:
-  const Driver& driver_;
-  CapturedGraph captured_;
-  CUgraphExec executable_ = nullptr;
-};
-
 // Waits for the launches of `spans`, of which there are `launches` in all.
 Result<double> AwaitLaunchNs(const Driver& driver, CUstream stream, const std::vector<Span>& spans,
                              int launches) {
@@ -152,7 +118,7 @@ class RecordedSample final : public TimedBlock {
   const CUstream stream_;
   const int launches_;
   const std::vector<Span> spans_;  // The graph records their events.
-  Graph graph_;
+  ExecutableGraph graph_;
 };
 
 }  // namespace
@@ -168,7 +134,7 @@ Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream 
 
 Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
-  Graph graph(driver);
+  ExecutableGraph graph(driver);
   const Status captured =
       graph.Capture(stream, [&] { return Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL); });
   if (captured.ok()) {
@@ -181,7 +147,7 @@ Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SampleP
 }
 
 Status TryCapture(const Driver& driver, CUstream stream, const std::function<Status()>& launch) {
-  Graph graph(driver);
+  ExecutableGraph graph(driver);
   return graph.Capture(stream, launch);
 }
 

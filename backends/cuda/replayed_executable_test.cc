@@ -1,0 +1,318 @@
+// When a launch is direct, captured or replayed, with a driver that only notes what it is asked.
+#include "backends/cuda/replayed_executable.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/cuda_device.h"
+
+namespace attune::cuda {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr int64_t kAlways = 0;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+template <class Handle>
+Handle HandleAt(uintptr_t number) {
+  return reinterpret_cast<Handle>(number);  // NOLINT: only its bits count.
+}
+
+// A driver that captures and replays nothing, and notes it.
+class NotingDriver {
+ public:
+  NotingDriver() {
+    current_ = this;
+    driver.cuDevicePrimaryCtxRetain = [](CUcontext* context, CUdevice) {
+      *context = HandleAt<CUcontext>(1);
+      return CUDA_SUCCESS;
+    };
+    driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
+    driver.cuCtxGetCurrent = [](CUcontext* context) {
+      *context = HandleAt<CUcontext>(1);
+      return CUDA_SUCCESS;
+    };
+    driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+    driver.cuGetErrorName = [](CUresult, const char** text) {
+      *text = "CUDA_ERROR";
+      return CUDA_SUCCESS;
+    };
+    driver.cuGetErrorString = driver.cuGetErrorName;
+    driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+    FillStreams();
+    FillGraphs();
+  }
+  NotingDriver(const NotingDriver&) = delete;
+  NotingDriver& operator=(const NotingDriver&) = delete;
+  ~NotingDriver() { current_ = nullptr; }
+
+  Driver driver;
+  std::map<CUstream, CUstreamCaptureStatus> captured_by_program;
+  std::map<CUstream, int> priorities;
+  CUresult end_of_capture = CUDA_SUCCESS;
+  std::vector<CUstream> captures;                         // On which streams.
+  std::vector<std::pair<CUgraphExec, CUstream>> replays;  // Of what, and where.
+  std::set<CUgraphExec> graphs;                           // That exist.
+
+ private:
+  void FillStreams() {
+    driver.cuStreamCreate = [](CUstream* stream, unsigned) {
+      *stream = HandleAt<CUstream>(2);
+      return CUDA_SUCCESS;
+    };
+    driver.cuStreamCreateWithPriority = [](CUstream* stream, unsigned, int priority) {
+      *stream = HandleAt<CUstream>(current_->next_++);
+      current_->priorities[*stream] = priority;
+      return CUDA_SUCCESS;
+    };
+    driver.cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
+    driver.cuStreamGetPriority = [](CUstream stream, int* priority) {
+      *priority = current_->priorities[stream];
+      return CUDA_SUCCESS;
+    };
+    driver.cuStreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
+      *status = current_->captured_by_program[stream];
+      return CUDA_SUCCESS;
+    };
+    driver.cuStreamGetCaptureInfo = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                       CUgraph*, const CUgraphNode**, const CUgraphEdgeData**,
+                                       size_t*) {
+      *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+      *id = 7;
+      return CUDA_SUCCESS;
+    };
+  }
+  void FillGraphs() {
+    driver.cuStreamBeginCapture = [](CUstream stream, CUstreamCaptureMode) {
+      current_->captures.push_back(stream);
+      return CUDA_SUCCESS;
+    };
+    driver.cuStreamEndCapture = [](CUstream, CUgraph* graph) {
+      *graph = HandleAt<CUgraph>(3);
+      return current_->end_of_capture;
+    };
+    driver.cuGraphInstantiate = [](CUgraphExec* executable, CUgraph, unsigned long long) {
+      *executable = HandleAt<CUgraphExec>(current_->next_++);
+      current_->graphs.insert(*executable);
+      return CUDA_SUCCESS;
+    };
+    driver.cuGraphExecDestroy = [](CUgraphExec executable) {
+      current_->graphs.erase(executable);
+      return CUDA_SUCCESS;
+    };
+    driver.cuGraphDestroy = [](CUgraph) { return CUDA_SUCCESS; };
+    driver.cuGraphLaunch = [](CUgraphExec executable, CUstream stream) {
+      current_->replays.emplace_back(executable, stream);
+      return CUDA_SUCCESS;
+    };
+  }
+
+  uintptr_t next_ = 100;
+  static inline NotingDriver* current_ = nullptr;
+};
+
+// Notes on which queues it was launched.
+class NotedExecutable final : public Executable {
+ public:
+  NotedExecutable(std::vector<void*>& queues, const Status& answer)
+      : queues_(queues), answer_(answer) {}
+  size_t workspace_bytes() const override { return 256; }
+  Status Run(const Arguments& arguments) override {
+    queues_.push_back(arguments.queue);
+    return answer_;
+  }
+
+ private:
+  std::vector<void*>& queues_;
+  const Status& answer_;
+};
+
+class ReplayedExecutableTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = CudaDevice::Open(driver_.driver, entry_, nvrtc_, nvml_);
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    device_ = *std::move(opened);
+    Make(kAlways);
+  }
+
+  void Make(int64_t least_ns) {
+    executable_ =
+        ReplayIfSlow(*device_, std::make_unique<NotedExecutable>(queues_, answer_), least_ns);
+  }
+
+  // A launch on operands from `address` on.
+  Status Run(uintptr_t address, void* queue) {
+    const std::array<BufferView, 3> operands = {BufferView{HandleAt<void*>(address), 0},
+                                                {HandleAt<void*>(address), 64},
+                                                {HandleAt<void*>(address), 128}};
+    Arguments arguments;
+    arguments.operands = operands;
+    arguments.queue = queue;
+    return executable_->Run(arguments);
+  }
+  void RunTimes(int times, uintptr_t address, void* queue) {
+    for (int i = 0; i < times; ++i) ASSERT_TRUE(Run(address, queue).ok());
+  }
+
+  static constexpr uintptr_t kHere = 4096;
+  void* const queue_ = HandleAt<void*>(50);
+  void* const other_queue_ = HandleAt<void*>(51);
+  NotingDriver driver_;
+  const DeviceEntry entry_ = {};
+  const Lazy<Nvrtc> nvrtc_;
+  const Lazy<Nvml> nvml_;
+  std::unique_ptr<CudaDevice> device_;
+  std::vector<void*> queues_;  // Of launches that were direct or captured.
+  Status answer_ = Status::Ok();
+  std::unique_ptr<Executable> executable_;
+};
+
+TEST_F(ReplayedExecutableTest, TheThirdLaunchIsCapturedElsewhereAndReplayedFromThenOn) {
+  RunTimes(5, kHere, queue_);
+
+  ASSERT_THAT(driver_.captures, SizeIs(1));
+  EXPECT_NE(driver_.captures[0], queue_);
+  EXPECT_THAT(queues_, ElementsAre(queue_, queue_, driver_.captures[0]));
+  ASSERT_THAT(driver_.graphs, SizeIs(1));
+  EXPECT_THAT(driver_.replays, SizeIs(3));
+  EXPECT_THAT(driver_.replays,
+              Each(std::pair(*driver_.graphs.begin(), static_cast<CUstream>(queue_))));
+  EXPECT_EQ(executable_->workspace_bytes(), 256U);
+}
+
+TEST_F(ReplayedExecutableTest, WhatIsQuickIsNeitherCapturedNorAskedFor) {
+  Make(kNever);
+  RunTimes(kDirectLaunches, kHere, queue_);
+  driver_.driver.cuStreamIsCapturing = nullptr;
+
+  RunTimes(5, kHere, queue_);
+
+  EXPECT_THAT(driver_.captures, IsEmpty());
+  EXPECT_THAT(queues_, SizeIs(kDirectLaunches + 5));
+}
+
+TEST_F(ReplayedExecutableTest, OtherAddressesAndQueuesHaveGraphsOfTheirOwn) {
+  RunTimes(4, kHere, queue_);
+  RunTimes(4, kHere + 512, queue_);
+  RunTimes(4, kHere, other_queue_);
+  RunTimes(1, kHere, queue_);
+
+  EXPECT_THAT(driver_.captures, SizeIs(3));
+  ASSERT_THAT(driver_.replays, SizeIs(7));
+  EXPECT_EQ(driver_.replays[6], driver_.replays[0]);
+  EXPECT_NE(driver_.replays[2].first, driver_.replays[0].first);
+  EXPECT_EQ(driver_.replays[4].second, other_queue_);
+}
+
+TEST_F(ReplayedExecutableTest, FactorsAreOfTheGraph) {
+  RunTimes(3, kHere, queue_);
+  const std::array<BufferView, 3> operands = {BufferView{HandleAt<void*>(kHere), 0},
+                                              {HandleAt<void*>(kHere), 64},
+                                              {HandleAt<void*>(kHere), 128}};
+  Arguments arguments;
+  arguments.operands = operands;
+  arguments.queue = queue_;
+  arguments.beta = 1;
+
+  ASSERT_TRUE(executable_->Run(arguments).ok());
+
+  EXPECT_THAT(driver_.replays, SizeIs(1));
+  EXPECT_EQ(queues_.back(), queue_);
+}
+
+TEST_F(ReplayedExecutableTest, TheGraphThatWasNotUsedForLongestMakesRoom) {
+  for (uintptr_t i = 0; i < kMostReplayedGraphs; ++i) RunTimes(3, kHere + 512 * i, queue_);
+  const CUgraphExec first = driver_.replays[0].first;
+  const CUgraphExec second = driver_.replays[1].first;
+  RunTimes(1, kHere, queue_);
+
+  RunTimes(3, kHere + 512 * kMostReplayedGraphs, queue_);
+
+  EXPECT_THAT(driver_.graphs, SizeIs(kMostReplayedGraphs));
+  EXPECT_EQ(driver_.graphs.count(first), 1U);
+  EXPECT_EQ(driver_.graphs.count(second), 0U);
+}
+
+TEST_F(ReplayedExecutableTest, AddressesThatNeverComeBackAreNeverCaptured) {
+  for (uintptr_t i = 0; i < 100; ++i) RunTimes(1, kHere + 512 * i, queue_);
+
+  EXPECT_THAT(driver_.captures, IsEmpty());
+  EXPECT_THAT(queues_, SizeIs(100));
+}
+
+TEST_F(ReplayedExecutableTest, WhatTheProgramCapturesIsWhatItWas) {
+  RunTimes(3, kHere, queue_);
+  driver_.captured_by_program[static_cast<CUstream>(queue_)] = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+
+  RunTimes(2, kHere, queue_);
+
+  EXPECT_THAT(driver_.replays, SizeIs(1));
+  EXPECT_EQ(queues_.back(), queue_);
+}
+
+TEST_F(ReplayedExecutableTest, LaunchesOnTheDevicesOwnQueueAreTimedAsTheyAre) {
+  RunTimes(10, kHere, nullptr);
+
+  EXPECT_THAT(driver_.captures, IsEmpty());
+  EXPECT_THAT(queues_, SizeIs(10));
+}
+
+TEST_F(ReplayedExecutableTest, WhatCannotBeCapturedIsLaunchedDirectlyAndTriedOnce) {
+  driver_.end_of_capture = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+
+  RunTimes(6, kHere, queue_);
+
+  EXPECT_THAT(driver_.captures, SizeIs(1));
+  EXPECT_THAT(driver_.replays, IsEmpty());
+  EXPECT_EQ(std::count(queues_.begin(), queues_.end(), queue_), 6);
+}
+
+TEST_F(ReplayedExecutableTest, AFailedLaunchIsSaidAndDoesNotCount) {
+  answer_ = Internal("It does not compute.");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Run(kHere, queue_), answer_);
+  answer_ = Status::Ok();
+
+  RunTimes(kDirectLaunches, kHere, queue_);
+
+  EXPECT_THAT(driver_.captures, IsEmpty());
+}
+
+TEST_F(ReplayedExecutableTest, AGraphHasThePriorityOfItsQueue) {
+  driver_.priorities[static_cast<CUstream>(queue_)] = -3;
+
+  RunTimes(3, kHere, queue_);
+  RunTimes(3, kHere, other_queue_);
+  RunTimes(3, kHere + 512, queue_);
+
+  ASSERT_THAT(driver_.captures, SizeIs(3));
+  EXPECT_EQ(driver_.priorities[driver_.captures[0]], -3);
+  EXPECT_EQ(driver_.priorities[driver_.captures[1]], 0);
+  EXPECT_EQ(driver_.captures[2], driver_.captures[0]);
+}
+
+TEST_F(ReplayedExecutableTest, GraphsGoWithTheExecutable) {
+  RunTimes(3, kHere, queue_);
+  ASSERT_THAT(driver_.graphs, Not(IsEmpty()));
+
+  executable_.reset();
+
+  EXPECT_THAT(driver_.graphs, IsEmpty());
+}
+
+}  // namespace
+}  // namespace attune::cuda
