@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "attune/runtime/machine_lock.h"
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
+#include "attune/runtime/machine_lock.h"
 #include "attune/runtime/places.h"
 #include "attune/tuner/local_evaluator.h"
 

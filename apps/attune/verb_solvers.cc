@@ -162,9 +162,9 @@ Result<int> RunOfSession(Application& application, const SolversOptions& options
   if (kept.generation == 0) {
     return NotFound(fmt::format(
         "The solvers of session '{}' were never asked{}", Printable(session.name),
-        session.is_closed() ? ", and it is closed."
-                            : fmt::format(". 'attune applicability --session {}' does.",
-                                          ShellWord(session.name))));
+        session.is_closed()
+            ? ", and it is closed."
+            : fmt::format(". 'attune applicability --session {}' does.", ShellWord(session.name))));
   }
   Json list = Json::array();
   Table table({{"solver"},

@@ -80,7 +80,7 @@ class Workshop {
   Peaks peaks_;
   Status peaks_status_;
   SteadyClock clock_;
-  OpenedKernelCache kernels_;  // Of a library.
+  OpenedKernelCache kernels_;       // Of a library.
   std::unique_ptr<Device> device_;  // Of candidates that run in this process.
   std::unique_ptr<Evaluator> evaluator_;
 };

@@ -1,5 +1,5 @@
-// A 128-bit content hash: the unique key beside every text in the database, and the name of an entry in
-// the kernel cache. Not cryptographic.
+// A 128-bit content hash: the unique key beside every text in the database, and the name of an
+// entry in the kernel cache. Not cryptographic.
 #pragma once
 
 #include <compare>

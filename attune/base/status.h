@@ -1,5 +1,5 @@
-// How an operation says that it failed. A failed *candidate* is not a Status but a Failure inside its
-// Trial (attune/trial/failure.h), and a bug is an assert.
+// How an operation says that it failed. A failed *candidate* is not a Status but a Failure inside
+// its Trial (attune/trial/failure.h), and a bug is an assert.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ enum class StatusCode {
   kNotFound,            // The named thing does not exist.
   kUnsupported,         // The thing exists, but this build, device or library cannot do it.
   kUnavailable,         // A resource (library, driver, database) cannot be reached now.
-  kFailedPrecondition,  // The system is in a state that forbids the call (schema too new, wrong target).
+  kFailedPrecondition,  // The system's state forbids it (schema too new, wrong target).
   kResourceExhausted,   // Memory, disk or a limit of ours ran out.
   kDeadlineExceeded,    // The time allowed ran out.
   kDataLoss,            // Stored bytes do not mean what they should.
@@ -26,8 +26,8 @@ enum class StatusCode {
 // The stable lower-case name of a code ("invalid_argument"), for logs and JSON.
 std::string_view StatusCodeName(StatusCode code);
 
-// Success, or a code with a sentence that says what was being done, the value, the limit and what to
-// do next. Cheap to move; a default-constructed Status is success.
+// Success, or a code with a sentence that says what was being done, the value, the limit and what
+// to do next. Cheap to move; a default-constructed Status is success.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -62,8 +62,8 @@ Status DeadlineExceeded(std::string message);
 Status DataLoss(std::string message);
 Status Internal(std::string message);
 
-// A value or the Status that says why there is none. tl::expected's interface: has_value(), operator*,
-// operator->, error(). Built from a T or from a Status that is not ok.
+// A value or the Status that says why there is none. tl::expected's interface: has_value(),
+// operator*, operator->, error(). Built from a T or from a Status that is not ok.
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Status> {
  public:

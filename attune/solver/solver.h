@@ -14,13 +14,13 @@
 
 namespace attune {
 
-// What has to be compiled for a candidate, as one value: equal recipes give equal artifacts, so the kernel
-// cache is keyed by it. Empty `source` means that nothing is compiled (a library is called).
+// What has to be compiled for a candidate, as one value: equal recipes give equal artifacts, so the
+// kernel cache is keyed by it. Empty `source` means that nothing is compiled (a library is called).
 struct BuildRecipe {
   std::string source;    // The program text.
   std::string options;   // Compiler options, defines included.
   std::string compiler;  // Identity of the compiler, version included.
-  std::string target;    // What the code is for: architecture, device name, driver where it matters.
+  std::string target;  // What the code is for: architecture, device name, driver where it matters.
 
   bool empty() const { return source.empty(); }
   friend bool operator==(const BuildRecipe&, const BuildRecipe&) = default;
@@ -35,32 +35,32 @@ struct Artifact {
 
 // What `attune solvers` shows and policies ask.
 struct SolverTraits {
-  std::string description;     // One line.
-  std::string operator_name;   // "gemm" or "conv".
-  bool dynamic = true;         // One build serves every size: a shape never seen compiles nothing.
-  bool compiles = false;       // Build() does something.
-  // Load() compiles from source, which takes seconds, in every process, and only the driver may keep
-  // the result: the library has no way to hand it out.
+  std::string description;    // One line.
+  std::string operator_name;  // "gemm" or "conv".
+  bool dynamic = true;        // One build serves every size: a shape never seen compiles nothing.
+  bool compiles = false;      // Build() does something.
+  // Load() compiles from source, which takes seconds, in every process, and only the driver may
+  // keep the result: the library has no way to hand it out.
   bool compiles_when_loaded = false;
-  bool deterministic = true;   // Two runs agree bit for bit.
+  bool deterministic = true;  // Two runs agree bit for bit.
   // Load() takes microseconds: nothing is compiled, generated or packed. Such a solver can serve a
   // shape that nobody has seen without making the caller wait.
   bool instant = false;
   // Space() has only what any machine can name; which other configs there are, the device's library
   // alone can tell (ListOn).
   bool listed_on_device = false;
-  // A config of Space() names something to search among on the device, by itself or its library; what
-  // is then timed and recorded is the config that the search found, with all its parameters.
+  // A config of Space() names something to search among on the device, by itself or its library;
+  // what is then timed and recorded is the config that the search found, with all its parameters.
   bool searches = false;
   // Load() refuses a config of ListOn() that reads wider words than the operands of the problem are
   // aligned to. Of other solvers what was tried on operands that are aligned better may read what
   // these do not begin at, which ends the context of the calling program.
   bool checks_alignment = false;
-  bool last_resort = false;   // Slow by design (a plain reference): tuned only if asked for by name.
+  bool last_resort = false;  // Slow by design (a plain reference): tuned only if asked for by name.
 };
 
-// Stateless and thread-safe; every method may be called at any time in any order. No method but Load
-// and ListOn needs the device.
+// Stateless and thread-safe; every method may be called at any time in any order. No method but
+// Load and ListOn needs the device.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -68,8 +68,9 @@ class Solver {
   virtual const SolverId& id() const = 0;
   virtual const SolverTraits& traits() const = 0;
 
-  // Ok, or kUnsupported (the problem is outside of what this solver computes), or kUnavailable (its library is
-  // missing here), with the reason. Quick: no build, no allocation that grows with the problem.
+  // Ok, or kUnsupported (the problem is outside of what this solver computes), or kUnavailable (its
+  // library is missing here), with the reason. Quick: no build, no allocation that grows with the
+  // problem.
   virtual Status IsApplicable(const Problem& problem, const Target& target) const = 0;
 
   // The configs that are worth trying on an applicable problem. Index 0 is the default: what a user
@@ -80,16 +81,16 @@ class Solver {
   // to serve a problem now needs no more than this. REQUIRES: the problem is applicable.
   virtual Result<Config> DefaultConfig(const Problem& problem, const Target& target) const;
 
-  // Configs beyond Space() that the library of an opened device lists for an applicable problem, best
-  // guess first. Empty unless traits().listed_on_device. It needs the device as Load does.
+  // Configs beyond Space() that the library of an opened device lists for an applicable problem,
+  // best guess first. Empty unless traits().listed_on_device. It needs the device as Load does.
   virtual Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const {
     (void)device;
     (void)problem;
     return std::vector<Config>();
   }
 
-  // Whether a candidate computes in a process that was forked from one in which it had computed: not
-  // if its library would wait for threads that are not there. Asked without a problem.
+  // Whether a candidate computes in a process that was forked from one in which it had computed:
+  // not if its library would wait for threads that are not there. Asked without a problem.
   virtual bool RunsAfterFork(const Config& config) const {
     (void)config;
     return true;
@@ -102,13 +103,13 @@ class Solver {
   // Compiles. A pure function of `recipe`; called only if it is not empty.
   virtual Result<Artifact> Build(const BuildRecipe& recipe) const = 0;
 
-  // Makes the candidate ready on `device`: creates primitives, loads the binary, allocates what it keeps.
+  // Makes the candidate ready on `device`: primitives, the binary, the memory that it keeps.
   virtual Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
                                                    const Config& config, Device& device) const = 0;
 };
 
-// Best guess first, reference last. The first applicable one with its default config is the default candidate
-// of a problem.
+// Best guess first, reference last. The first applicable one with its default config is the default
+// candidate of a problem.
 using SolverList = std::vector<std::unique_ptr<const Solver>>;
 
 // Ok, or kUnsupported if `baseline`, the first solver that applies to a problem, is a last resort:

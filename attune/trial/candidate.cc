@@ -45,13 +45,12 @@ Result<Candidate> ParseCandidate(std::string_view text) {
   candidate.solver.name = std::string(text.substr(0, at));
   ATTUNE_RETURN_IF_ERROR(CheckSolverName(candidate.solver.name));
   const std::string_view version = text.substr(at + 1, open - at - 1);
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(),
-                                            candidate.solver.version);
+  const auto [end, error] =
+      std::from_chars(version.data(), version.data() + version.size(), candidate.solver.version);
   if (error != std::errc() || end != version.data() + version.size() ||
       candidate.solver.version < 1) {
-    return InvalidArgument(fmt::format("Candidate '{}' has a version ('{}') that is not a positive "
-                                       "integer.",
-                                       text, version));
+    return InvalidArgument(fmt::format(
+        "Candidate '{}' has a version ('{}') that is not a positive integer.", text, version));
   }
   auto config = ParseConfig(text.substr(open + 1, text.size() - open - 2));
   if (!config.ok()) return config.error().WithContext(fmt::format("Candidate '{}'", text));

@@ -10,8 +10,8 @@
 
 namespace attune {
 
-// Who computes. The name is chosen by hand, `backend.solver` in [a-z0-9_.-], and never derived from a class;
-// the version is bumped when older measurements stop being valid.
+// Who computes. The name is chosen by hand, `backend.solver` in [a-z0-9_.-], and never derived from
+// a class; the version is bumped when older measurements stop being valid.
 struct SolverId {
   std::string name;
   int version = 1;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <optional>
 #include <variant>
 #include <vector>
 
@@ -50,8 +50,8 @@ std::string_view Name(CacheState state);
 std::optional<CacheState> ParseCacheState(std::string_view name);
 
 struct Measurement {
-  // One number for each timed block, in the order measured: nanoseconds of one launch (the block's time
-  // divided by its launches). At most kMaxSamples.
+  // One number for each timed block, in the order measured: nanoseconds of one launch (the block's
+  // time divided by its launches). At most kMaxSamples.
   static constexpr size_t kMaxSamples = 4096;
   std::vector<double> samples_ns;
   double median_ns = 0;
@@ -64,7 +64,8 @@ struct Measurement {
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
-// What a trial was for. Only trials of one measurement set and one role are compared with each other.
+// What a trial was for. Only trials of one measurement set and one role are compared with each
+// other.
 enum class TrialRole {
   kQualify,  // Built and verified, not timed under fair conditions.
   kScreen,   // Timed in interleaved rounds to find out who may win.
@@ -80,11 +81,13 @@ struct Trial {
   // monostate for kQualify that passed.
   std::variant<std::monostate, Failure, Measurement> outcome;
   int64_t build_ns = 0;  // Compiling (0 if it came out of the kernel cache).
-  int64_t load_ns = 0;   // Creating: primitive creation, loading a binary, packing tables, first launch excluded.
+  // Creating: primitive creation, loading a binary, packing tables, first launch excluded.
+  int64_t load_ns = 0;
   int64_t workspace_bytes = 0;
   double max_error = 0;  // Largest error found by verification, as a fraction of what is tolerated.
-  // Why a launch cannot become part of a graph (stream capture); its times then hold what the host needs
-  // between launches. Any bytes. Empty: it can, the device has no graphs, nobody has asked, or it failed.
+  // Why a launch cannot become part of a graph (stream capture); its times then hold what the host
+  // needs between launches. Any bytes. Empty: it can, the device has no graphs, nobody has asked,
+  // or it failed.
   std::string capture_failure;
 
   const Failure* failure() const { return std::get_if<Failure>(&outcome); }

@@ -25,7 +25,8 @@ TEST(InTurnsTest, TheFirstOfEveryWayComesFirst) {
   });
 
   ASSERT_TRUE(listed.ok());
-  EXPECT_THAT(*listed, ElementsAre(EngineOf(1, "padded"), EngineOf(5, "last"), EngineOf(2, "padded")));
+  EXPECT_THAT(*listed,
+              ElementsAre(EngineOf(1, "padded"), EngineOf(5, "last"), EngineOf(2, "padded")));
 }
 
 TEST(InTurnsTest, AWayThatTheLibraryDoesNotTakeIsLeftOut) {

@@ -3,7 +3,7 @@
 // `name=number`, where a name is
 //
 //   a function             the error that it returns
-//   sm_mhz, memory_mhz, power_mw, limit_mw, celsius, reasons, energy_mj      a reading in place of the usual
+//   sm_mhz, memory_mhz, power_mw, limit_mw, celsius, reasons, energy_mj      its reading
 //
 // Built without STAND_IN_READINGS it has no function that reads, and without STAND_IN_EVENTS it
 // calls the reasons of the clock as drivers before 535 did.

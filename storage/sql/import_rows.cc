@@ -117,7 +117,8 @@ Result<std::optional<ImportedFile>> ReadImport(Connection& connection, int64_t i
 
 Result<std::vector<ImportedFile>> ReadImports(Connection& connection) {
   std::vector<ImportedFile> files;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ImportedFileTable(), "id IS NOT NULL ORDER BY revision", {}},
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection,
+                                  {ImportedFileTable(), "id IS NOT NULL ORDER BY revision", {}},
                                   [&](std::span<const Cell> row) -> Status {
                                     ATTUNE_ASSIGN_OR_RETURN(files.emplace_back(), ParseFile(row));
                                     return Status::Ok();
