@@ -65,6 +65,7 @@ constexpr int64_t kMostMsToPrepare = 60'000;
 constexpr const char* kDevice = "cuda:0";
 constexpr const char* kVendorSolver =
     "cuda.cudnn-conv";  // Its default is what cuDNN answers first.
+constexpr const char* kForce = "ATTUNE_FORCE";
 constexpr const char* kMatrixSolver = "cuda.cublaslt-gemm";
 
 // A layer of a network for pictures, and by how much what is before it has shrunk them.
@@ -228,15 +229,18 @@ struct Row {
   double tuned_device_us = 0;
 };
 
-// Choices that run times obey which are made while it lives.
-class ForcedByEnvironment {
+// A variable that run times obey which are made while it lives.
+class SetVariable {
  public:
-  explicit ForcedByEnvironment(const std::string& text) {
-    ::setenv("ATTUNE_FORCE", text.c_str(), 1);
+  SetVariable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
   }
-  ~ForcedByEnvironment() { ::unsetenv("ATTUNE_FORCE"); }
-  ForcedByEnvironment(const ForcedByEnvironment&) = delete;
-  ForcedByEnvironment& operator=(const ForcedByEnvironment&) = delete;
+  ~SetVariable() { ::unsetenv(name_); }
+  SetVariable(const SetVariable&) = delete;
+  SetVariable& operator=(const SetVariable&) = delete;
+
+ private:
+  const char* const name_;
 };
 
 std::string TextOf(const attune_conv& conv) {
@@ -350,11 +354,12 @@ Result<std::vector<Candidate>> VendorCandidates(const Place& place, const Proble
   return NotFound(fmt::format("There is no solver {} here.", kVendorSolver));
 }
 
-// What cuDNN chooses, and the best of its algorithms, called in the same way: by attune, which
-// replays them.
+// What cuDNN chooses, and the best of its algorithms, called in the same way, but that every call
+// is the library's own.
 void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& options) {
+  const SetVariable direct("ATTUNE_GRAPH_REPLAY", "0");
   {
-    const ForcedByEnvironment forced(kVendorSolver);
+    const SetVariable forced(kForce, kVendorSolver);
     const BenchRuntime runtime(options, ATTUNE_NEVER, "");
     for (Row& row : rows) row.vendor_first_us = SteadyUs(device, runtime.get(), row.conv);
   }
@@ -373,7 +378,7 @@ void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& op
     }
   }
   for (const auto& [candidate, its_rows] : rows_by_candidate) {
-    const ForcedByEnvironment forced(candidate);
+    const SetVariable forced(kForce, candidate);
     const BenchRuntime runtime(options, ATTUNE_NEVER, "");
     for (Row* row : its_rows) {
       const auto us = TrySteadyUs(device, runtime.get(), row->conv);

@@ -21,14 +21,15 @@ class CapturedGraph {
   }
 
   // Ok if everything that `enqueue` enqueues could be captured, else why not, by whoever said so
-  // first. Leaves the stream as it was. Called once.
+  // first. Leaves the stream as it was, also where `enqueue` throws. Called once.
   Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
     // Of this thread only: others may allocate meanwhile.
     ATTUNE_RETURN_IF_ERROR(CudaStatus(
         driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
         "Cannot begin to capture a stream"));
+    Ending ending{driver_, stream, &graph_};
     const Status enqueued = enqueue();
-    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
+    const CUresult ended = ending.End();
     if (!enqueued.ok()) return enqueued;
     return CudaStatus(driver_, ended, "The capture of a launch is void");
   }
@@ -36,25 +37,40 @@ class CapturedGraph {
   CUgraph graph() const { return graph_; }
 
  private:
+  // The end of a capture, whatever happens.
+  struct Ending {
+    const Driver& driver;
+    const CUstream stream;
+    CUgraph* const graph;
+    bool is_over = false;
+
+    ~Ending() {
+      if (!is_over) (void)End();
+    }
+    CUresult End() {
+      is_over = true;
+      return driver.cuStreamEndCapture(stream, graph);
+    }
+  };
+
   const Driver& driver_;
   CUgraph graph_ = nullptr;
 };
 
-// What a stream was captured into, to be executed; destroyed when it goes out of scope, or when the
-// device is done with it.
+// A graph that can be executed; destroyed when it goes out of scope, or when the device is done
+// with it.
 class ExecutableGraph {
  public:
-  explicit ExecutableGraph(const Driver& driver) : driver_(driver), captured_(driver) {}
+  explicit ExecutableGraph(const Driver& driver) : driver_(driver) {}
   ExecutableGraph(const ExecutableGraph&) = delete;
   ExecutableGraph& operator=(const ExecutableGraph&) = delete;
   ~ExecutableGraph() {
     if (executable_ != nullptr) driver_.cuGraphExecDestroy(executable_);
   }
 
-  // As CapturedGraph's.
-  Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
-    ATTUNE_RETURN_IF_ERROR(captured_.Capture(stream, enqueue));
-    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, captured_.graph(), 0),
+  // Called once. `graph` is not needed afterwards.
+  Status Make(CUgraph graph) {
+    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, graph, 0),
                       "A captured launch makes no graph that can be replayed");
   }
 
@@ -69,7 +85,6 @@ class ExecutableGraph {
 
  private:
   const Driver& driver_;
-  CapturedGraph captured_;
   CUgraphExec executable_ = nullptr;
 };
 

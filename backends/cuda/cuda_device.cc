@@ -74,7 +74,7 @@ CudaDevice::~CudaDevice() {
   driver_.cuCtxSetCurrent(context_);
   displacer_.reset();
   memory_.reset();
-  capture_streams_.reset();
+  capture_stream_.reset();
   if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
   driver_.cuDevicePrimaryCtxRelease(entry_.device);
 }

@@ -10,14 +10,16 @@
 #include <span>
 
 #include "attune/base/fingerprint.h"
+#include "attune/base/process_variables.h"
 #include "attune/device/call_counter.h"
 #include "attune/device/energy_counter.h"
 #include "attune/device/launch_observer.h"
 #include "attune/device/recording_queues.h"
 #include "attune/device/repeating_device.h"
-#include "backends/cuda/capture_streams.h"
+#include "backends/cuda/capture_stream.h"
 #include "backends/cuda/counter_source.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/during_capture.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvml.h"
@@ -90,7 +92,10 @@ class CudaDevice final : public RepeatingDevice,
   CUcontext context() const { return context_; }
   CUstream stream() const { return stream_; }
   LoadedModules& loaded_modules() { return loaded_modules_; }
-  CaptureStreams& capture_streams() { return *capture_streams_; }
+  CaptureStream& capture_stream() { return *capture_stream_; }
+  // Whether launches on queues of the program may be replayed: unless ATTUNE_GRAPH_REPLAY was 0
+  // when the device was opened.
+  bool replays() const { return replays_; }
   // Where a launch goes: to the caller's queue if the call names one.
   CUstream StreamOf(const Arguments& arguments) const {
     return arguments.queue == nullptr ? stream_ : static_cast<CUstream>(arguments.queue);
@@ -117,29 +122,13 @@ class CudaDevice final : public RepeatingDevice,
   const Lazy<Nvml>& nvml_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  std::unique_ptr<CaptureStreams> capture_streams_ = std::make_unique<CaptureStreams>(driver_);
+  std::unique_ptr<CaptureStream> capture_stream_ = std::make_unique<CaptureStream>(driver_);
+  const bool replays_ = VariableOr("ATTUNE_GRAPH_REPLAY", "1") != "0";
   LoadedModules loaded_modules_;
   std::unique_ptr<CounterSource> counter_source_;
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
   bool has_tried_memory_ = false;
   std::unique_ptr<MemoryOperations> memory_;
-};
-
-// While it lives, this thread may allocate, free and load although somebody captures a graph, which
-// by itself would make these calls fail and the capture void. What is done so must not be enqueued
-// on the queue that is captured.
-class DuringCapture {
- public:
-  explicit DuringCapture(const Driver& driver) : driver_(driver) { Exchange(); }
-  ~DuringCapture() { Exchange(); }
-  DuringCapture(const DuringCapture&) = delete;
-  DuringCapture& operator=(const DuringCapture&) = delete;
-
- private:
-  void Exchange() { driver_.cuThreadExchangeStreamCaptureMode(&other_mode_); }
-
-  const Driver& driver_;
-  CUstreamCaptureMode other_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 // `device` as what it is; kInvalidArgument if another backend opened it.

@@ -54,10 +54,12 @@ Result<cudnnHandle_t> Cudnn::HandleOf(CUstream stream) const {
 }
 
 Status Cudnn::Direct(cudnnHandle_t handle, CUstream stream) const {
-  const auto [place, is_new] = directed_.try_emplace(handle, stream);
-  if (!is_new && place->second == stream) return Status::Ok();
-  place->second = stream;
-  return Check(cudnnSetStream(handle, stream), "does not take the stream");
+  const auto place = directed_.find(handle);
+  if (place != directed_.end() && place->second == stream) return Status::Ok();
+  // Who is refused is asked again: it still enqueues where it did.
+  ATTUNE_RETURN_IF_ERROR(Check(cudnnSetStream(handle, stream), "does not take the stream"));
+  directed_[handle] = stream;
+  return Status::Ok();
 }
 
 Status Cudnn::Check(cudnnStatus_t code, std::string_view what) const {

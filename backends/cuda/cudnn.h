@@ -85,6 +85,10 @@ class Cudnn {
     return enqueue();
   }
 
+  // Held by every call of EnqueueOn, and by who needs several of them, or what belongs to them, in
+  // one piece.
+  std::recursive_mutex& enqueue_mutex() const { return enqueue_mutex_; }
+
   // Ok, or "cuDNN <what>: CUDNN_STATUS_NOT_SUPPORTED.": kUnsupported for what it does not compute,
   // kResourceExhausted if memory ran out, kInternal otherwise.
   Status Check(cudnnStatus_t code, std::string_view what) const;
@@ -96,7 +100,7 @@ class Cudnn {
 
   mutable std::mutex mutex_;  // Guards handles_.
   mutable std::map<CUstream, cudnnHandle_t> handles_;
-  mutable std::mutex enqueue_mutex_;  // Guards directed_.
+  mutable std::recursive_mutex enqueue_mutex_;  // Guards directed_.
   mutable std::map<cudnnHandle_t, CUstream> directed_;
 };
 

@@ -28,6 +28,31 @@ std::string FirstAlgorithm(const std::string& problem) {
   return std::get<std::string>(space->At(0).at("algorithm"));
 }
 
+TEST(CudnnTest, AStreamThatWasRefusedIsSetAgainBeforeAnythingIsEnqueued) {
+  static int asked = 0;
+  Cudnn cudnn{LibraryReport()};
+  cudnn.cudnnGetErrorString = [](cudnnStatus_t) { return "refused"; };
+  cudnn.cudnnSetStream = [](cudnnHandle_t, cudaStream_t) {
+    return ++asked == 2 ? CUDNN_STATUS_BAD_PARAM : CUDNN_STATUS_SUCCESS;
+  };
+  int first = 0, second = 0, enqueued = 0;
+  const auto enqueue_on = [&](int& stream) {
+    return cudnn.EnqueueOn(reinterpret_cast<CUstream>(&stream), nullptr, [&] {
+      ++enqueued;
+      return Status::Ok();
+    });
+  };
+
+  EXPECT_TRUE(enqueue_on(first).ok());
+  EXPECT_FALSE(enqueue_on(second).ok());
+  EXPECT_EQ(enqueued, 1);
+  EXPECT_TRUE(enqueue_on(second).ok());
+  EXPECT_TRUE(enqueue_on(second).ok());
+
+  EXPECT_EQ(enqueued, 3);
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(CudnnConvTest, GradientsOfDepthwiseFiltersInHalfPrecisionLoseSums) {
   EXPECT_TRUE(LosesSums(ConvOf(kDepthwiseGradient)));
 

@@ -28,19 +28,25 @@ class CudnnExecutable final : public Executable {
   const Way way_;
 };
 
+template <class Convolution, class Way>
+std::unique_ptr<Executable> Made(CudaDevice& device, Convolution convolution, Way way) {
+  const ReplayTerms terms{.library = &convolution.library().enqueue_mutex()};
+  return ReplayIfSlow(device,
+                      std::make_unique<CudnnExecutable<Convolution, Way>>(
+                          device, std::move(convolution), std::move(way)),
+                      terms);
+}
+
 }  // namespace
 
 std::unique_ptr<Executable> MakeCudnnExecutable(CudaDevice& device, CudnnProduct product,
                                                 CudnnProduct::Algorithm algorithm) {
-  return ReplayIfSlow(device,
-                      std::make_unique<CudnnExecutable<CudnnProduct, CudnnProduct::Algorithm>>(
-                          device, std::move(product), algorithm));
+  return Made(device, std::move(product), algorithm);
 }
 
 std::unique_ptr<Executable> MakeCudnnExecutable(CudaDevice& device, CudnnGraph graph,
                                                 CudnnPlan plan) {
-  return ReplayIfSlow(device, std::make_unique<CudnnExecutable<CudnnGraph, CudnnPlan>>(
-                                  device, std::move(graph), std::move(plan)));
+  return Made(device, std::move(graph), std::move(plan));
 }
 
 }  // namespace attune::cuda

@@ -435,6 +435,8 @@ Result<CudnnQuickPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> 
       "computes it.");
 }
 
+const Cudnn& CudnnGraph::library() const { return descriptors_->cudnn; }
+
 Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {
   const Cudnn& cudnn = descriptors_->cudnn;
   ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor pack,

@@ -87,6 +87,8 @@ class CudnnGraph {
   // REQUIRES: the workspace has plan.workspace_bytes.
   Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
 
+  const Cudnn& library() const;
+
  private:
   struct Descriptors;
 

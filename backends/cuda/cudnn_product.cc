@@ -307,6 +307,8 @@ Result<size_t> CudnnProduct::WorkspaceBytes(int code) const {
   return bytes;
 }
 
+const Cudnn& CudnnProduct::library() const { return descriptors_->cudnn; }
+
 Status CudnnProduct::Run(const Algorithm& algorithm, const CudnnCall& call) const {
   const Descriptors& d = *descriptors_;
   return d.cudnn.EnqueueOn(call.stream, d.handle, [&] { return Enqueue(algorithm, call); });

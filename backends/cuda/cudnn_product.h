@@ -64,6 +64,8 @@ class CudnnProduct {
   // REQUIRES: the workspace has algorithm.workspace_bytes.
   Status Run(const Algorithm& algorithm, const CudnnCall& call) const;
 
+  const Cudnn& library() const;
+
  private:
   struct Descriptors;
 

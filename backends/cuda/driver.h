@@ -38,14 +38,12 @@ namespace attune::cuda {
   X(cuMemsetD16Async)                   \
   X(cuMemsetD32Async)                   \
   X(cuStreamCreate)                     \
-  X(cuStreamCreateWithPriority)         \
   X(cuStreamDestroy)                    \
   X(cuStreamSynchronize)                \
   X(cuStreamBeginCapture)               \
   X(cuStreamEndCapture)                 \
   X(cuStreamGetCaptureInfo)             \
   X(cuStreamGetId)                      \
-  X(cuStreamGetPriority)                \
   X(cuStreamIsCapturing)                \
   X(cuThreadExchangeStreamCaptureMode)  \
   X(cuEventCreate)                      \

@@ -1,26 +1,15 @@
 #include "backends/cuda/dry_run.h"
 
-#include <string_view>
-
 #include "backends/cuda/captured_graph.h"
+#include "backends/cuda/graph_nodes.h"
 
 namespace attune::cuda {
 namespace {
 
-Result<std::vector<CUgraphNode>> NodesOf(const Driver& driver, CUgraph graph) {
-  size_t count = 0;
-  constexpr std::string_view kWhat = "Cannot list what a graph has";
-  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuGraphGetNodes(graph, nullptr, &count), kWhat));
-  std::vector<CUgraphNode> nodes(count);
-  ATTUNE_RETURN_IF_ERROR(
-      CudaStatus(driver, driver.cuGraphGetNodes(graph, nodes.data(), &count), kWhat));
-  return nodes;
-}
-
 bool ReadsGraphs(const Driver& driver) {
-  return driver.cuGraphGetNodes != nullptr && driver.cuGraphNodeGetType != nullptr &&
-         driver.cuGraphKernelNodeGetParams != nullptr && driver.cuFuncGetName != nullptr &&
-         driver.cuKernelGetFunction != nullptr && driver.cuFuncGetAttribute != nullptr &&
+  return ListsGraphs(driver) && driver.cuGraphKernelNodeGetParams != nullptr &&
+         driver.cuFuncGetName != nullptr && driver.cuKernelGetFunction != nullptr &&
+         driver.cuFuncGetAttribute != nullptr &&
          driver.cuOccupancyMaxActiveBlocksPerMultiprocessor != nullptr;
 }
 
@@ -70,9 +59,7 @@ Result<std::vector<ObservedLaunch>> DryRun(const Driver& driver, CUstream stream
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<CUgraphNode> nodes, NodesOf(driver, graph.graph()));
   std::vector<ObservedLaunch> launches;
   for (const CUgraphNode node : nodes) {
-    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuGraphNodeGetType(node, &type),
-                                      "Cannot tell what a node of a graph is"));
+    ATTUNE_ASSIGN_OR_RETURN(const CUgraphNodeType type, TypeOf(driver, node));
     if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
     ATTUNE_ASSIGN_OR_RETURN(ObservedLaunch one, LaunchOf(driver, node));
     launches.push_back(std::move(one));

@@ -1,12 +1,18 @@
 // When a launch is direct, captured or replayed, with a driver that only notes what it is asked.
 #include "backends/cuda/replayed_executable.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,7 +58,10 @@ class NotingDriver {
       return CUDA_SUCCESS;
     };
     driver.cuGetErrorString = driver.cuGetErrorName;
-    driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+    driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode* mode) {
+      std::swap(*mode, current_->mode_);
+      return CUDA_SUCCESS;
+    };
     FillStreams();
     FillGraphs();
   }
@@ -62,8 +71,12 @@ class NotingDriver {
 
   Driver driver;
   std::map<CUstream, CUstreamCaptureStatus> captured_by_program;
-  std::map<CUstream, int> priorities;
   CUresult end_of_capture = CUDA_SUCCESS;
+  CUresult answer_of_replays = CUDA_SUCCESS;
+  CUresult answer_of_graphs = CUDA_SUCCESS;                          // To being made.
+  std::vector<CUgraphNodeType> nodes = {CU_GRAPH_NODE_TYPE_KERNEL};  // Of what is captured.
+  std::vector<CUstreamCaptureMode> modes;  // Of this thread, when something is captured.
+  bool is_capturing = false;
   std::vector<CUstream> captures;                         // On which streams.
   std::vector<std::pair<CUgraphExec, CUstream>> replays;  // Of what, and where.
   std::set<CUgraphExec> graphs;                           // That exist.
@@ -71,19 +84,10 @@ class NotingDriver {
  private:
   void FillStreams() {
     driver.cuStreamCreate = [](CUstream* stream, unsigned) {
-      *stream = HandleAt<CUstream>(2);
-      return CUDA_SUCCESS;
-    };
-    driver.cuStreamCreateWithPriority = [](CUstream* stream, unsigned, int priority) {
       *stream = HandleAt<CUstream>(current_->next_++);
-      current_->priorities[*stream] = priority;
       return CUDA_SUCCESS;
     };
     driver.cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
-    driver.cuStreamGetPriority = [](CUstream stream, int* priority) {
-      *priority = current_->priorities[stream];
-      return CUDA_SUCCESS;
-    };
     driver.cuStreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
       *status = current_->captured_by_program[stream];
       return CUDA_SUCCESS;
@@ -99,13 +103,17 @@ class NotingDriver {
   void FillGraphs() {
     driver.cuStreamBeginCapture = [](CUstream stream, CUstreamCaptureMode) {
       current_->captures.push_back(stream);
+      current_->modes.push_back(current_->mode_);
+      current_->is_capturing = true;
       return CUDA_SUCCESS;
     };
     driver.cuStreamEndCapture = [](CUstream, CUgraph* graph) {
       *graph = HandleAt<CUgraph>(3);
+      current_->is_capturing = false;
       return current_->end_of_capture;
     };
     driver.cuGraphInstantiate = [](CUgraphExec* executable, CUgraph, unsigned long long) {
+      if (current_->answer_of_graphs != CUDA_SUCCESS) return current_->answer_of_graphs;
       *executable = HandleAt<CUgraphExec>(current_->next_++);
       current_->graphs.insert(*executable);
       return CUDA_SUCCESS;
@@ -115,44 +123,63 @@ class NotingDriver {
       return CUDA_SUCCESS;
     };
     driver.cuGraphDestroy = [](CUgraph) { return CUDA_SUCCESS; };
+    driver.cuGraphUpload = [](CUgraphExec, CUstream) { return CUDA_SUCCESS; };
+    driver.cuGraphGetNodes = [](CUgraph, CUgraphNode* listed, size_t* count) {
+      *count = current_->nodes.size();
+      for (size_t i = 0; listed != nullptr && i < *count; ++i) {
+        listed[i] = HandleAt<CUgraphNode>(i);
+      }
+      return CUDA_SUCCESS;
+    };
+    driver.cuGraphNodeGetType = [](CUgraphNode node, CUgraphNodeType* type) {
+      *type = current_->nodes[reinterpret_cast<uintptr_t>(node)];
+      return CUDA_SUCCESS;
+    };
     driver.cuGraphLaunch = [](CUgraphExec executable, CUstream stream) {
+      if (current_->answer_of_replays != CUDA_SUCCESS) return current_->answer_of_replays;
       current_->replays.emplace_back(executable, stream);
       return CUDA_SUCCESS;
     };
   }
 
   uintptr_t next_ = 100;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_GLOBAL;  // Of the only thread.
   static inline NotingDriver* current_ = nullptr;
 };
 
 // Notes on which queues it was launched.
 class NotedExecutable final : public Executable {
  public:
-  NotedExecutable(std::vector<void*>& queues, const Status& answer)
+  NotedExecutable(std::vector<void*>& queues, const std::function<Status()>& answer)
       : queues_(queues), answer_(answer) {}
   size_t workspace_bytes() const override { return 256; }
   Status Run(const Arguments& arguments) override {
     queues_.push_back(arguments.queue);
-    return answer_;
+    return answer_();
   }
 
  private:
   std::vector<void*>& queues_;
-  const Status& answer_;
+  const std::function<Status()>& answer_;
 };
 
 class ReplayedExecutableTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto opened = CudaDevice::Open(driver_.driver, entry_, nvrtc_, nvml_);
-    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-    device_ = *std::move(opened);
+    Open();
     Make(kAlways);
   }
 
+  void Open() {
+    executable_.reset();
+    auto opened = CudaDevice::Open(driver_.driver, entry_, nvrtc_, nvml_);
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    device_ = *std::move(opened);
+  }
+
   void Make(int64_t least_ns) {
-    executable_ =
-        ReplayIfSlow(*device_, std::make_unique<NotedExecutable>(queues_, answer_), least_ns);
+    executable_ = ReplayIfSlow(*device_, std::make_unique<NotedExecutable>(queues_, answer_),
+                               {.least_ns = least_ns, .library = &library_});
   }
 
   // A launch on operands from `address` on.
@@ -178,7 +205,8 @@ class ReplayedExecutableTest : public ::testing::Test {
   const Lazy<Nvml> nvml_;
   std::unique_ptr<CudaDevice> device_;
   std::vector<void*> queues_;  // Of launches that were direct or captured.
-  Status answer_ = Status::Ok();
+  std::function<Status()> answer_ = [] { return Status::Ok(); };
+  std::recursive_mutex library_;
   std::unique_ptr<Executable> executable_;
 };
 
@@ -235,11 +263,30 @@ TEST_F(ReplayedExecutableTest, FactorsAreOfTheGraph) {
   EXPECT_EQ(queues_.back(), queue_);
 }
 
-TEST_F(ReplayedExecutableTest, TheGraphThatWasNotUsedForLongestMakesRoom) {
+TEST_F(ReplayedExecutableTest, AsManyLayersAsThereIsRoomForHaveGraphsWhenTheyTakeTurns) {
+  for (int pass = 0; pass < 4; ++pass) {
+    for (uintptr_t i = 0; i < kMostReplayedGraphs; ++i) RunTimes(1, kHere + 512 * i, queue_);
+  }
+
+  EXPECT_THAT(driver_.captures, SizeIs(kMostReplayedGraphs));
+  EXPECT_THAT(driver_.replays, SizeIs(2 * kMostReplayedGraphs));
+}
+
+TEST_F(ReplayedExecutableTest, WhereThereIsNoRoomNothingIsCapturedForAGraphThatIsUsed) {
+  constexpr uintptr_t kLayers = kMostReplayedGraphs + 3;
+  for (int pass = 0; pass < 10; ++pass) {
+    for (uintptr_t i = 0; i < kLayers; ++i) RunTimes(1, kHere + 512 * i, queue_);
+  }
+
+  EXPECT_THAT(driver_.captures, SizeIs(kMostReplayedGraphs));
+  EXPECT_THAT(driver_.replays, SizeIs(8 * kMostReplayedGraphs));
+}
+
+TEST_F(ReplayedExecutableTest, AGraphThatIsNotUsedAnyMoreMakesRoom) {
   for (uintptr_t i = 0; i < kMostReplayedGraphs; ++i) RunTimes(3, kHere + 512 * i, queue_);
   const CUgraphExec first = driver_.replays[0].first;
   const CUgraphExec second = driver_.replays[1].first;
-  RunTimes(1, kHere, queue_);
+  RunTimes(static_cast<int>(kStaleAfterLaunches) + 1, kHere, queue_);
 
   RunTimes(3, kHere + 512 * kMostReplayedGraphs, queue_);
 
@@ -282,27 +329,108 @@ TEST_F(ReplayedExecutableTest, WhatCannotBeCapturedIsLaunchedDirectlyAndTriedOnc
   EXPECT_EQ(std::count(queues_.begin(), queues_.end(), queue_), 6);
 }
 
+TEST_F(ReplayedExecutableTest, WhatDoesMoreThanComputeIsLaunchedDirectly) {
+  for (const CUgraphNodeType type :
+       {CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_MEM_ALLOC}) {
+    Make(kAlways);
+    driver_.nodes = {CU_GRAPH_NODE_TYPE_KERNEL, type};
+
+    RunTimes(6, kHere, queue_);
+  }
+  EXPECT_THAT(driver_.captures, SizeIs(3));
+  EXPECT_THAT(driver_.replays, IsEmpty());
+  driver_.nodes = {CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_EMPTY};
+  Make(kAlways);
+
+  RunTimes(3, kHere, queue_);
+
+  EXPECT_THAT(driver_.replays, SizeIs(1));
+}
+
+TEST_F(ReplayedExecutableTest, ADriverThatListsNoGraphsReplaysNothing) {
+  driver_.driver.cuGraphNodeGetType = nullptr;
+
+  RunTimes(6, kHere, queue_);
+
+  EXPECT_THAT(driver_.replays, IsEmpty());
+}
+
+TEST_F(ReplayedExecutableTest, AGraphThatCannotBeMadeOrReplayedIsLaunchedDirectly) {
+  driver_.answer_of_graphs = CUDA_ERROR_OUT_OF_MEMORY;
+  RunTimes(4, kHere, queue_);
+  driver_.answer_of_graphs = CUDA_SUCCESS;
+  Make(kAlways);
+  RunTimes(4, kHere, queue_);
+  driver_.answer_of_replays = CUDA_ERROR_OUT_OF_MEMORY;
+
+  RunTimes(4, kHere, queue_);
+
+  EXPECT_THAT(driver_.replays, SizeIs(2));
+  EXPECT_THAT(driver_.graphs, IsEmpty());
+  EXPECT_EQ(std::count(queues_.begin(), queues_.end(), queue_), 4 + 2 + 4);
+}
+
+TEST_F(ReplayedExecutableTest, ALostDeviceIsSaid) {
+  RunTimes(4, kHere, queue_);
+  driver_.answer_of_replays = CUDA_ERROR_ILLEGAL_ADDRESS;
+
+  const Status replayed = Run(kHere, queue_);
+
+  EXPECT_EQ(replayed.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(std::count(queues_.begin(), queues_.end(), queue_), 2);
+}
+
 TEST_F(ReplayedExecutableTest, AFailedLaunchIsSaidAndDoesNotCount) {
-  answer_ = Internal("It does not compute.");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(Run(kHere, queue_), answer_);
-  answer_ = Status::Ok();
+  answer_ = [] { return Internal("It does not compute."); };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Run(kHere, queue_), answer_());
+  answer_ = [] { return Status::Ok(); };
 
   RunTimes(kDirectLaunches, kHere, queue_);
 
   EXPECT_THAT(driver_.captures, IsEmpty());
 }
 
-TEST_F(ReplayedExecutableTest, AGraphHasThePriorityOfItsQueue) {
-  driver_.priorities[static_cast<CUstream>(queue_)] = -3;
-
+// A launch that allocates, which a replay would not do again, has to fail while it is captured.
+TEST_F(ReplayedExecutableTest, WhatIsCapturedMayNotDoWhatACaptureForbids) {
   RunTimes(3, kHere, queue_);
-  RunTimes(3, kHere, other_queue_);
-  RunTimes(3, kHere + 512, queue_);
 
-  ASSERT_THAT(driver_.captures, SizeIs(3));
-  EXPECT_EQ(driver_.priorities[driver_.captures[0]], -3);
-  EXPECT_EQ(driver_.priorities[driver_.captures[1]], 0);
-  EXPECT_EQ(driver_.captures[2], driver_.captures[0]);
+  EXPECT_THAT(driver_.modes, ElementsAre(CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
+TEST_F(ReplayedExecutableTest, NobodyElseEnqueuesThroughTheLibraryWhileALaunchIsCaptured) {
+  std::vector<bool> is_free;
+  answer_ = [&] {
+    std::thread([&] {
+      const std::unique_lock lock(library_, std::try_to_lock);
+      is_free.push_back(lock.owns_lock());
+    }).join();
+    return Status::Ok();
+  };
+
+  RunTimes(4, kHere, queue_);
+
+  EXPECT_THAT(is_free, ElementsAre(true, true, false));
+}
+
+TEST_F(ReplayedExecutableTest, ACaptureEndsWhateverIsThrown) {
+  RunTimes(2, kHere, queue_);
+  answer_ = []() -> Status { throw std::runtime_error("A library that throws."); };
+
+  EXPECT_THROW((void)Run(kHere, queue_), std::runtime_error);
+
+  EXPECT_THAT(driver_.captures, SizeIs(1));
+  EXPECT_FALSE(driver_.is_capturing);
+}
+
+TEST_F(ReplayedExecutableTest, NothingIsReplayedWhereTheProgramSaysSo) {
+  ::setenv("ATTUNE_GRAPH_REPLAY", "0", 1);
+  Open();
+  ::unsetenv("ATTUNE_GRAPH_REPLAY");
+  Make(kAlways);
+
+  RunTimes(6, kHere, queue_);
+
+  EXPECT_THAT(driver_.captures, IsEmpty());
 }
 
 TEST_F(ReplayedExecutableTest, GraphsGoWithTheExecutable) {

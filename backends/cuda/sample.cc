@@ -80,6 +80,14 @@ Status Enqueue(CUstream stream, const SamplePlan& plan, const std::vector<Span>&
   return Status::Ok();
 }
 
+// Makes `graph` of what `enqueue` enqueues, or says why that is impossible.
+Status MakeGraph(const Driver& driver, CUstream stream, const std::function<Status()>& enqueue,
+                 ExecutableGraph& graph) {
+  CapturedGraph captured(driver);
+  ATTUNE_RETURN_IF_ERROR(captured.Capture(stream, enqueue));
+  return graph.Make(captured.graph());
+}
+
 // Waits for the launches of `spans`, of which there are `launches` in all.
 Result<double> AwaitLaunchNs(const Driver& driver, CUstream stream, const std::vector<Span>& spans,
                              int launches) {
@@ -103,8 +111,9 @@ class RecordedSample final : public TimedBlock {
         graph_(driver) {}
 
   Status Capture(const SamplePlan& plan) {
-    return graph_.Capture(stream_,
-                          [&] { return Enqueue(stream_, plan, spans_, CU_EVENT_RECORD_EXTERNAL); });
+    return MakeGraph(
+        driver_, stream_, [&] { return Enqueue(stream_, plan, spans_, CU_EVENT_RECORD_EXTERNAL); },
+        graph_);
   }
   Status Upload() const { return graph_.Upload(stream_); }
 
@@ -135,8 +144,9 @@ Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream 
 Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
   ExecutableGraph graph(driver);
-  const Status captured =
-      graph.Capture(stream, [&] { return Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL); });
+  const Status captured = MakeGraph(
+      driver, stream, [&] { return Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL); },
+      graph);
   if (captured.ok()) {
     ATTUNE_RETURN_IF_ERROR(graph.Upload(stream));
     ATTUNE_RETURN_IF_ERROR(graph.Replay(stream));
@@ -148,7 +158,7 @@ Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SampleP
 
 Status TryCapture(const Driver& driver, CUstream stream, const std::function<Status()>& launch) {
   ExecutableGraph graph(driver);
-  return graph.Capture(stream, launch);
+  return MakeGraph(driver, stream, launch, graph);
 }
 
 }  // namespace attune::cuda
