@@ -1,5 +1,5 @@
 // How an operation says that it failed. A failed *candidate* is not a Status but a Failure inside
-// its Trial (attune/trial/failure.h), and a bug is an assert.
+// its Trial (attune/trial/trial.h), and a bug is an assert.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a stream was captured into.
+// What a stream was captured into, and what can be executed of it.
 #pragma once
 
 #include <cuda.h>

@@ -183,13 +183,14 @@ class ReplayedExecutableTest : public ::testing::Test {
   }
 
   // A launch on operands from `address` on.
-  Status Run(uintptr_t address, void* queue) {
+  Status Run(uintptr_t address, void* queue, double beta = 0) {
     const std::array<BufferView, 3> operands = {BufferView{HandleAt<void*>(address), 0},
                                                 {HandleAt<void*>(address), 64},
                                                 {HandleAt<void*>(address), 128}};
     Arguments arguments;
     arguments.operands = operands;
     arguments.queue = queue;
+    arguments.beta = beta;
     return executable_->Run(arguments);
   }
   void RunTimes(int times, uintptr_t address, void* queue) {
@@ -249,15 +250,8 @@ TEST_F(ReplayedExecutableTest, OtherAddressesAndQueuesHaveGraphsOfTheirOwn) {
 
 TEST_F(ReplayedExecutableTest, FactorsAreOfTheGraph) {
   RunTimes(3, kHere, queue_);
-  const std::array<BufferView, 3> operands = {BufferView{HandleAt<void*>(kHere), 0},
-                                              {HandleAt<void*>(kHere), 64},
-                                              {HandleAt<void*>(kHere), 128}};
-  Arguments arguments;
-  arguments.operands = operands;
-  arguments.queue = queue_;
-  arguments.beta = 1;
 
-  ASSERT_TRUE(executable_->Run(arguments).ok());
+  ASSERT_TRUE(Run(kHere, queue_, 1).ok());
 
   EXPECT_THAT(driver_.replays, SizeIs(1));
   EXPECT_EQ(queues_.back(), queue_);
