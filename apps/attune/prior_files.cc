@@ -59,10 +59,14 @@ const Solver* SolverOf(const Problem& problem, const Place& place) {
 }
 
 Result<PriorRecords> ReadResults(const std::string& file, const Place& place,
-                                 std::span<const TaggedProblem> problems) {
+                                 std::span<const TaggedProblem> problems, Output& notes) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(file));
   const auto results = ReadTunerResults(json);
   if (!results.ok()) return results.error();
+  if (const std::string missing = WhatIsMissing(*results); !missing.empty()) {
+    notes.Print(fmt::format("attune tune: --prior {}: {}. Configs read: {}.\n", Printable(file),
+                            Printable(missing), results->tried.size()));
+  }
   const auto own = std::find_if(problems.begin(), problems.end(), [](const TaggedProblem& tagged) {
     return IsOwnKernel(tagged.problem);
   });
@@ -85,9 +89,9 @@ Result<PriorRecords> ReadResults(const std::string& file, const Place& place,
 }
 
 Result<PriorRecords> ReadPrior(const std::string& file, const Place& place,
-                               std::span<const TaggedProblem> problems) {
-  auto prior =
-      IsDatabase(file) ? ReadDatabase(file, place, problems) : ReadResults(file, place, problems);
+                               std::span<const TaggedProblem> problems, Output& notes) {
+  auto prior = IsDatabase(file) ? ReadDatabase(file, place, problems)
+                                : ReadResults(file, place, problems, notes);
   if (!prior.ok()) return prior.error().WithContext(fmt::format("--prior {}", Printable(file)));
   const bool helps =
       std::any_of(problems.begin(), problems.end(), [&](const TaggedProblem& tagged) {
@@ -115,11 +119,12 @@ Status CheckPriors(const std::vector<std::string>& files, const std::string& sea
 
 Result<std::vector<PriorRecords>> ReadPriors(const std::vector<std::string>& files,
                                              const Place& place,
-                                             std::span<const TaggedProblem> problems) {
+                                             std::span<const TaggedProblem> problems,
+                                             Output& notes) {
   std::vector<PriorRecords> priors;
   if (problems.empty()) return priors;
   for (const std::string& file : files) {
-    ATTUNE_ASSIGN_OR_RETURN(priors.emplace_back(), ReadPrior(file, place, problems));
+    ATTUNE_ASSIGN_OR_RETURN(priors.emplace_back(), ReadPrior(file, place, problems, notes));
   }
   return priors;
 }

@@ -137,8 +137,19 @@ Result<int> ExportTried(Application& application, const ExportOptions& options) 
     ATTUNE_ASSIGN_OR_RETURN(text, WriteRecordedSpace(results));
   }
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, text));
-  if (options.json) application.out().Print(Dump(WrittenJson(options, results.tried.size(), {})));
-  return kExitDone;
+  const std::string missing = WhatIsMissing(results);
+  if (options.json) {
+    std::vector<std::string> left_out;
+    if (results.lost.has_value()) left_out.push_back(missing);
+    application.out().Print(Dump(WrittenJson(options, results.tried.size(), left_out)));
+  }
+  application.out().Flush();
+  if (!missing.empty()) {
+    application.err().Print(fmt::format("attune export: {}: {}. Configs read: {}.\n",
+                                        Printable(options.results), Printable(missing),
+                                        results.tried.size()));
+  }
+  return results.lost.has_value() ? kExitPartly : kExitDone;
 }
 
 // Wisdom is of a kernel; what else there is has a format, and of a kernel without sizes those that

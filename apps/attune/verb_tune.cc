@@ -440,7 +440,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_RETURN_IF_ERROR(CheckOwnKernels(place, problems));
-  ATTUNE_ASSIGN_OR_RETURN(options.priors, ReadPriors(options.prior_files, place, problems));
+  ATTUNE_ASSIGN_OR_RETURN(options.priors,
+                          ReadPriors(options.prior_files, place, problems, application.err()));
   ATTUNE_ASSIGN_OR_RETURN(CandidateModels models,
                           ReadModels(application, options.pruning, place, problems));
   options.models = std::make_shared<const CandidateModels>(std::move(models));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/base64.h"
+#include "attune/base/json_reader.h"
 #include "attune/base/text.h"
 #include "attune/base/told_time.h"
 
@@ -25,6 +26,11 @@ constexpr double kNsPerMs = 1e6;
 
 Status NoAnswer(std::string_view what) {
   return DataLoss(fmt::format("What fin wrote is no answer: {}.", what));
+}
+
+std::string_view WithoutStop(std::string_view sentence) {
+  if (sentence.ends_with('.')) sentence.remove_suffix(1);
+  return sentence;
 }
 
 // The text of a field; empty for what is none.
@@ -72,9 +78,7 @@ Result<KernelObject> KernelOf(const Json& json) {
   const auto code =
       miopen::CodeOf({kernel.file, kernel.options, kernel.blob, kernel.hash, kernel.code_bytes, 0});
   if (!code.ok()) {
-    std::string_view reason = code.error().message();
-    if (reason.ends_with('.')) reason.remove_suffix(1);
-    return named(reason);
+    return named(WithoutStop(code.error().message()));
   }
   return kernel;
 }
@@ -109,7 +113,9 @@ std::string TakeTime(const Json& json, Outcome& outcome) {
   outcome.time_ms = is_number ? time->get<double>() : 0;
   if (!CanBeMeasured(outcome.time_ms * kNsPerMs)) {
     return fmt::format("It says that it was evaluated, and its time is {}.",
-                       time == json.end() ? "missing" : Excerpt(time->dump()));
+                       time == json.end() ? "missing"
+                       : is_number        ? fmt::format("{}", outcome.time_ms)
+                                          : Excerpt(time->dump()));
   }
   const auto workspace = SizeAt(json, "workspace");
   if (!workspace.has_value()) return "It says that it was evaluated, and its workspace is no size.";
@@ -234,8 +240,12 @@ miopen::KernelRow RowOf(const KernelObject& kernel, std::string_view arch) {
 Result<Answer> ParseResponse(std::string_view text, Step step,
                              const std::vector<std::string>& asked) {
   if (text.size() > kMaxResponseBytes) return NoAnswer(fmt::format("{} bytes", text.size()));
-  const Json document = Json::parse(text, nullptr, false);
-  if (document.is_discarded()) return NoAnswer("no JSON, or not all of it");
+  auto read = ReadJson(text, kJsonOfOthers);
+  if (!read.ok()) {
+    return NoAnswer(
+        fmt::format("no JSON, or not all of it ({})", WithoutStop(read.error().message())));
+  }
+  const Json document = std::move(*read);
   if (!document.is_array() || document.size() != 2 || !document[1].is_object()) {
     return NoAnswer("not the environment and the answer to one command");
   }

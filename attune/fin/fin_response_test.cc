@@ -104,6 +104,13 @@ TEST(FinResponse, NoSuccessIsBelievedWithoutAResult) {
     EXPECT_EQ(outcome.time_ms, 0) << fault.field;
     EXPECT_THAT(outcome.kernels, IsEmpty()) << fault.field;
   }
+  for (const char* const none : {"NaN", "Infinity", "-Infinity"}) {
+    std::string response = ResponseOf(Json::array({EvaluatedJson("A")}));
+    response.replace(response.find("1.5"), 3, none);
+    const auto answer = ParseResponse(response, Step::kPerfEval);
+    ASSERT_TRUE(answer.ok()) << answer.error().message();
+    EXPECT_THAT(answer->outcomes[0].failure, HasSubstr("its time is "));
+  }
   // It forgets the reason of what is good, too.
   Json silent = EvaluatedJson("A");
   silent.erase("reason");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/base/json_reader.h"
+#include "attune/base/text.h"
 #include "attune/measure/race.h"
 
 namespace attune {
@@ -19,8 +22,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxTried = 10'000'000;
-// Far more than results have. Whoever prints a value calls itself as often as it nests.
-constexpr int kMaxNesting = 64;
 
 constexpr std::pair<std::string_view, const char*> kKernelTunerFailures[] = {
     {"CompilationFailedConfig", "compile"},
@@ -30,68 +31,53 @@ constexpr std::pair<std::string_view, const char*> kKernelTunerFailures[] = {
 constexpr std::string_view kInvalidities[] = {"compile", "runtime", "correctness", "timeout",
                                               "constraints"};
 
-Status Wrong(const std::string& place, std::string_view reason) {
-  return InvalidArgument(fmt::format("{}: {}", place, reason));
+// A place in the text of the results, for messages.
+struct Spot {
+  std::string_view text;
+  std::string pointer;
+
+  Spot operator/(std::string_view key) const { return {text, pointer + "/" + PointerToken(key)}; }
+  Spot operator/(size_t index) const { return *this / std::to_string(index); }
+};
+
+Status Wrong(const Spot& spot, std::string_view reason) {
+  const std::string_view pointer =
+      spot.pointer.empty() ? std::string_view("(the whole file)") : spot.pointer;
+  return InvalidArgument(
+      fmt::format("{}: {}: {}", Text(PlaceOf(spot.text, spot.pointer)), pointer, reason));
 }
 
-// Kernel Tuner appends while it runs, and closes the file when it ends.
-Json ParsePerhapsTorn(std::string_view text) {
-  Json document = Json::parse(text, nullptr, false);
-  for (int cut = 0; document.is_discarded() && cut < 2; ++cut) {
-    // Whole entries end a line with a comma; the last one may be torn.
-    const size_t end = cut == 0 ? text.find_last_not_of(" \t\r\n,") + 1 : text.rfind("},");
-    if (end == std::string_view::npos) break;
-    text = text.substr(0, cut == 0 ? end : end + 1);
-    for (const char* const closing : {"}", "}}"}) {
-      if (document.is_discarded()) {
-        document = Json::parse(std::string(text) + closing, nullptr, false);
-      }
-    }
-  }
-  return document;
-}
-
-bool NestsTooDeep(std::string_view json) {
-  int depth = 0;
-  bool is_in_text = false;
-  for (size_t i = 0; i < json.size() && depth <= kMaxNesting; ++i) {
-    const char c = json[i];
-    if (is_in_text && c == '\\') ++i;
-    if (c == '"') is_in_text = !is_in_text;
-    if (is_in_text) continue;
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-  }
-  return depth > kMaxNesting;
-}
-
-Result<ParameterValue> ValueOf(const std::string& place, const Json& value) {
+Result<ParameterValue> ValueOf(const Spot& place, const Json& value) {
   if (value.is_boolean()) return ParameterValue(int64_t{value.get<bool>()});
   if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) {
     return Wrong(place, fmt::format("{} does not fit into 64 bits with a sign.", value.dump()));
   }
   if (value.is_number_integer()) return ParameterValue(value.get<int64_t>());
-  if (value.is_number()) return ParameterValue(value.get<double>());
+  if (value.is_number() && std::isfinite(value.get<double>())) {
+    return ParameterValue(value.get<double>());
+  }
   if (value.is_string()) return ParameterValue(value.get<std::string>());
   return Wrong(place, "is no value of a parameter: a number, a text, true or false.");
 }
 
-// 0 where it is absent or null.
-Result<double> TimeOf(const std::string& place, const Json& object, const char* key) {
+// 0 where it is absent, null or not finite.
+Result<double> TimeOf(const Spot& place, const Json& object, const char* key) {
   if (!object.contains(key) || object[key].is_null()) return 0.0;
   const Json& value = object[key];
   const double time = value.is_number() ? value.get<double>() : -1;
-  if (time >= 0 && std::isfinite(time)) return time;
-  return Wrong(fmt::format("{}/{}", place, key), "is no time.");
+  if (!std::isfinite(time)) return 0.0;
+  if (time >= 0) return time;
+  return Wrong(place / key, "is no time.");
 }
 
-Result<std::vector<double>> TimesOf(const std::string& place, const Json& object, const char* key) {
+// Without those that are not finite.
+Result<std::vector<double>> TimesOf(const Spot& place, const Json& object, const char* key) {
   std::vector<double> times;
   if (!object.contains(key) || object[key].is_null()) return times;
   if (!object[key].is_array()) return Wrong(place, fmt::format("'{}' is no list.", key));
   for (const Json& value : object[key]) {
     if (!value.is_number()) return Wrong(place, fmt::format("'{}' holds no numbers.", key));
-    times.push_back(value.get<double>());
+    if (std::isfinite(value.get<double>())) times.push_back(value.get<double>());
   }
   return times;
 }
@@ -100,22 +86,29 @@ std::string TextOr(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
-Status TakeConfig(const std::string& place, const Json& object,
-                  const std::vector<std::string>& names, Config& config) {
+Status TakeConfig(const Spot& place, const Json& object, const std::vector<std::string>& names,
+                  Config& config) {
   for (const std::string& name : names) {
     if (!object.contains(name)) {
       return Wrong(place, fmt::format("the parameter '{}' is missing.", name));
     }
-    ATTUNE_ASSIGN_OR_RETURN(config[name], ValueOf(fmt::format("{}/{}", place, name), object[name]));
+    ATTUNE_ASSIGN_OR_RETURN(config[name], ValueOf(place / name, object[name]));
   }
   return Status::Ok();
+}
+
+// The status of a config whose time is NaN or infinite: it ran, and nothing could be measured.
+constexpr const char* kNotTimed = "runtime";
+
+bool IsNotFinite(const Json& value) {
+  return value.is_number_float() && !std::isfinite(value.get<double>());
 }
 
 // What is a time, as in recorded spaces (docs/formats/recorded_space.md).
 constexpr double kLeastMs = 1e-9;
 constexpr double kMostMs = 1e15;
 
-Status CheckTimes(const std::string& place, const TriedConfig& tried) {
+Status CheckTimes(const Spot& place, const TriedConfig& tried) {
   std::vector<double> times = tried.runtimes_ms;
   times.insert(times.end(), {tried.time_ms, tried.compile_ms, tried.verification_ms,
                              tried.benchmark_ms, tried.search_ms, tried.framework_ms});
@@ -128,7 +121,7 @@ Status CheckTimes(const std::string& place, const TriedConfig& tried) {
   return Wrong(place, "it worked and has no time above 0.");
 }
 
-Result<TriedConfig> ReadCacheEntry(const std::string& place, const Json& entry,
+Result<TriedConfig> ReadCacheEntry(const Spot& place, const Json& entry,
                                    const TunerResults& results) {
   if (!entry.is_object()) return Wrong(place, "is no object.");
   TriedConfig tried;
@@ -141,9 +134,11 @@ Result<TriedConfig> ReadCacheEntry(const std::string& place, const Json& entry,
         std::find_if(std::begin(kKernelTunerFailures), std::end(kKernelTunerFailures),
                      [&](const auto& pair) { return pair.first == failure; });
     if (known == std::end(kKernelTunerFailures)) {
-      return Wrong(place + "/time", fmt::format("the failure '{}' is unknown.", failure));
+      return Wrong(place / "time", fmt::format("the failure '{}' is unknown.", failure));
     }
     tried.status = known->second;
+  } else if (IsNotFinite(time)) {
+    tried.status = kNotTimed;
   } else {
     ATTUNE_ASSIGN_OR_RETURN(tried.time_ms, TimeOf(place, entry, "time"));
   }
@@ -158,28 +153,72 @@ Result<TriedConfig> ReadCacheEntry(const std::string& place, const Json& entry,
   return tried;
 }
 
-Result<TunerResults> ReadCache(const Json& document) {
+Status ReadParameterNames(const Spot& place, const Json& document, TunerResults& results) {
+  if (!document.contains("tune_params_keys") || !document["tune_params_keys"].is_array()) {
+    return Wrong(place, "the list of parameters 'tune_params_keys' is missing.");
+  }
+  const Json& names = document["tune_params_keys"];
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].is_string() || !IsParameterName(names[i].get<std::string>())) {
+      return Wrong(place / "tune_params_keys" / i,
+                   fmt::format("{} is no name of a parameter.", names[i].dump()));
+    }
+    results.parameters.push_back(names[i].get<std::string>());
+  }
+  return Status::Ok();
+}
+
+Status EndsTooEarly(const Spot& whole, const JsonEnd& end) {
+  std::string pointer;
+  for (const std::string& key : end.path) pointer += "/" + PointerToken(key);
+  return InvalidArgument(fmt::format(
+      "{}: this is not JSON: the file ends too early{}{}. Only the cache of a Kernel Tuner that "
+      "still runs may, inside an entry or behind one.",
+      Text(PlaceAt(whole.text, whole.text.size())), pointer.empty() ? "" : ", inside of ",
+      pointer));
+}
+
+// Kernel Tuner appends entries while it runs, and closes the file when it ends. kInvalidArgument if
+// the file ends before its cache begins, or behind it.
+Status TakeEnd(const Spot& whole, OpenJson& read, TunerResults& results) {
+  const JsonEnd& end = *read.end;
+  Json& document = read.document;
+  const bool is_cache_last = document.is_object() && document.contains("cache") &&
+                             document["cache"].is_object() &&
+                             std::prev(document.end()).key() == "cache";
+  const bool is_in_cache = !end.path.empty() && end.path[0] == "cache";
+  if (!is_cache_last || (!is_in_cache && !(end.path.empty() && end.quoted.empty()))) {
+    return EndsTooEarly(whole, end);
+  }
+  results.is_open = true;
+  if (end.path.size() >= 2) {
+    const std::string& name = end.path[1];
+    results.lost = {name, PlaceOf(whole.text, (whole / "cache" / name).pointer)};
+    document["cache"].erase(name);
+  } else if (!end.quoted.empty()) {
+    results.lost = {end.quoted.substr(1),
+                    PlaceAt(whole.text, whole.text.size() - end.quoted.size())};
+  }
+  return Status::Ok();
+}
+
+Result<TunerResults> ReadCache(const Spot& whole, OpenJson& read) {
   TunerResults results;
+  if (read.end.has_value()) ATTUNE_RETURN_IF_ERROR(TakeEnd(whole, read, results));
+  const Json& document = read.document;
   results.kernel = TextOr(document, "kernel_name");
   results.device = TextOr(document, "device_name");
   if (document.contains("objective") && document["objective"] != "time") {
-    return Wrong("/objective",
+    return Wrong(whole / "objective",
                  fmt::format("the objective {} is not time.", document["objective"].dump()));
   }
-  if (!document.contains("tune_params_keys") || !document["tune_params_keys"].is_array()) {
-    return Wrong("/tune_params_keys", "the list of parameters is missing.");
-  }
-  for (const Json& name : document["tune_params_keys"]) {
-    if (!name.is_string() || !IsParameterName(name.get<std::string>())) {
-      return Wrong("/tune_params_keys", fmt::format("{} is no name of a parameter.", name.dump()));
-    }
-    results.parameters.push_back(name.get<std::string>());
-  }
-  if (!document["cache"].is_object()) return Wrong("/cache", "is no object.");
+  ATTUNE_RETURN_IF_ERROR(ReadParameterNames(whole, document, results));
+  const Spot place = whole / "cache";
+  if (!document["cache"].is_object()) return Wrong(place, "is no object.");
   for (const auto& item : document["cache"].items()) {
-    if (results.tried.size() == kMaxTried) return Wrong("/cache", "has too many configs.");
+    if (results.tried.size() == kMaxTried) return Wrong(place, "has too many configs.");
     ATTUNE_ASSIGN_OR_RETURN(TriedConfig tried,
-                            ReadCacheEntry("/cache/" + item.key(), item.value(), results));
+                            ReadCacheEntry(place / item.key(), item.value(), results));
     results.tried.push_back(std::move(tried));
   }
   return results;
@@ -202,29 +241,78 @@ std::optional<double> MillisecondsOf(std::string_view unit) {
   return std::nullopt;
 }
 
-// The measurement called "time", in milliseconds.
-Result<double> MeasuredTime(const std::string& place, const Json& result) {
+// The measurement called "time", in milliseconds; 0 if there is none, nothing if it is not finite.
+Result<std::optional<double>> MeasuredTime(const Spot& place, const Json& result) {
   if (!result.contains("measurements") || !result["measurements"].is_array()) return 0.0;
-  for (const Json& measurement : result["measurements"]) {
+  const Json& measurements = result["measurements"];
+  for (size_t i = 0; i < measurements.size(); ++i) {
+    const Json& measurement = measurements[i];
     if (!measurement.is_object() || TextOr(measurement, "name") != "time") continue;
     if (!measurement.contains("value") || !measurement["value"].is_number()) return 0.0;
+    if (IsNotFinite(measurement["value"])) return std::nullopt;
     const std::string unit = TextOr(measurement, "unit");
     const auto factor = MillisecondsOf(unit);
     if (factor.has_value()) return *factor * measurement["value"].get<double>();
-    return Wrong(place + "/measurements", fmt::format("the unit '{}' is no time.", unit));
+    return Wrong(place / "measurements" / i, fmt::format("the unit '{}' is no time.", unit));
   }
   return 0.0;
 }
 
-Status CheckObjectives(const std::string& place, const Json& result) {
+Status CheckObjectives(const Spot& place, const Json& result) {
   if (!result.contains("objectives") || result["objectives"].is_null()) return Status::Ok();
   const Json& objectives = result["objectives"];
   if (objectives == Json::array({"time"}) || objectives == Json::array()) return Status::Ok();
-  return Wrong(place + "/objectives",
+  return Wrong(place / "objectives",
                fmt::format("the objective {} is not time.", objectives.dump()));
 }
 
-Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, double factor,
+// Of the first result; a kernel may have no parameters at all.
+Status TakeParameterNames(const Spot& place, const Json& config, TunerResults& results) {
+  for (const auto& item : config.items()) {
+    if (!IsParameterName(item.key())) {
+      return Wrong(place / item.key(), fmt::format("'{}' is no name of a parameter.", item.key()));
+    }
+    results.parameters.push_back(item.key());
+  }
+  return Status::Ok();
+}
+
+Status TakeOutcome(const Spot& place, const Json& result, TriedConfig& tried) {
+  if (result.contains("invalidity") && !result["invalidity"].is_null() &&
+      !result["invalidity"].is_string()) {
+    return Wrong(place / "invalidity", fmt::format("{} is no text.", result["invalidity"].dump()));
+  }
+  const std::string invalidity = TextOr(result, "invalidity");
+  if (!invalidity.empty() && invalidity != "correct") {
+    if (std::find(std::begin(kInvalidities), std::end(kInvalidities), invalidity) ==
+        std::end(kInvalidities)) {
+      return Wrong(place / "invalidity", fmt::format("'{}' is unknown.", invalidity));
+    }
+    tried.status = invalidity;
+    return Status::Ok();
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto time, MeasuredTime(place, result));
+  tried.time_ms = time.value_or(0);
+  if (!time.has_value()) tried.status = kNotTimed;
+  return Status::Ok();
+}
+
+Status TakeTimes(const Spot& place, const Json& times, double factor, TriedConfig& tried) {
+  ATTUNE_ASSIGN_OR_RETURN(tried.runtimes_ms, TimesOf(place, times, "runtimes"));
+  for (double& runtime : tried.runtimes_ms) runtime *= factor;
+  const std::pair<const char*, double*> fields[] = {{"compilation", &tried.compile_ms},
+                                                    {"validation", &tried.verification_ms},
+                                                    {"benchmark", &tried.benchmark_ms},
+                                                    {"search_algorithm", &tried.search_ms},
+                                                    {"framework", &tried.framework_ms}};
+  for (const auto& [key, field] : fields) {
+    ATTUNE_ASSIGN_OR_RETURN(const double time, TimeOf(place, times, key));
+    *field = factor * time;
+  }
+  return Status::Ok();
+}
+
+Result<TriedConfig> ReadT4Result(const Spot& place, const Json& result, double factor,
                                  TunerResults& results) {
   if (!result.is_object() || !result.contains("configuration") ||
       !result["configuration"].is_object()) {
@@ -233,53 +321,24 @@ Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, d
   ATTUNE_RETURN_IF_ERROR(CheckObjectives(place, result));
   TriedConfig tried;
   const Json& config = result["configuration"];
-  if (results.tried.empty()) {  // The first: a kernel may have no parameters at all.
-    for (const auto& item : config.items()) {
-      if (!IsParameterName(item.key())) {
-        return Wrong(place, fmt::format("'{}' is no name of a parameter.", item.key()));
-      }
-      results.parameters.push_back(item.key());
-    }
+  const Spot config_place = place / "configuration";
+  if (results.tried.empty()) {
+    ATTUNE_RETURN_IF_ERROR(TakeParameterNames(config_place, config, results));
   }
   if (config.size() != results.parameters.size()) {
-    return Wrong(place + "/configuration", "has other parameters than the first one.");
+    return Wrong(config_place, "has other parameters than the first one.");
   }
-  ATTUNE_RETURN_IF_ERROR(
-      TakeConfig(place + "/configuration", config, results.parameters, tried.config));
-  if (result.contains("invalidity") && !result["invalidity"].is_null() &&
-      !result["invalidity"].is_string()) {
-    return Wrong(place + "/invalidity", fmt::format("{} is no text.", result["invalidity"].dump()));
-  }
-  const std::string invalidity = TextOr(result, "invalidity");
-  if (!invalidity.empty() && invalidity != "correct") {
-    if (std::find(std::begin(kInvalidities), std::end(kInvalidities), invalidity) ==
-        std::end(kInvalidities)) {
-      return Wrong(place + "/invalidity", fmt::format("'{}' is unknown.", invalidity));
-    }
-    tried.status = invalidity;
-  } else {
-    ATTUNE_ASSIGN_OR_RETURN(tried.time_ms, MeasuredTime(place, result));
-  }
+  ATTUNE_RETURN_IF_ERROR(TakeConfig(config_place, config, results.parameters, tried.config));
+  ATTUNE_RETURN_IF_ERROR(TakeOutcome(place, result, tried));
   if (result.contains("times") && result["times"].is_object()) {
-    const Json& times = result["times"];
-    ATTUNE_ASSIGN_OR_RETURN(tried.runtimes_ms, TimesOf(place, times, "runtimes"));
-    for (double& runtime : tried.runtimes_ms) runtime *= factor;
-    const std::pair<const char*, double*> fields[] = {{"compilation", &tried.compile_ms},
-                                                      {"validation", &tried.verification_ms},
-                                                      {"benchmark", &tried.benchmark_ms},
-                                                      {"search_algorithm", &tried.search_ms},
-                                                      {"framework", &tried.framework_ms}};
-    for (const auto& [key, field] : fields) {
-      ATTUNE_ASSIGN_OR_RETURN(const double time, TimeOf(place + "/times", times, key));
-      *field = factor * time;
-    }
+    ATTUNE_RETURN_IF_ERROR(TakeTimes(place / "times", result["times"], factor, tried));
   }
   tried.timestamp = TextOr(result, "timestamp");
   ATTUNE_RETURN_IF_ERROR(CheckTimes(place, tried));
   return tried;
 }
 
-Result<TunerResults> ReadT4(const Json& document) {
+Result<TunerResults> ReadT4(const Spot& whole, const Json& document) {
   TunerResults results;
   const Json metadata = document.contains("metadata") && document["metadata"].is_object()
                             ? document["metadata"]
@@ -287,13 +346,13 @@ Result<TunerResults> ReadT4(const Json& document) {
   const std::string unit = TextOr(metadata, "timeunit");
   const auto factor = MillisecondsOf(unit);
   if (!factor.has_value()) {
-    return Wrong("/metadata/timeunit", fmt::format("the unit '{}' is no time.", unit));
+    return Wrong(whole / "metadata" / "timeunit", fmt::format("the unit '{}' is no time.", unit));
   }
   const Json& list = document["results"];
-  if (list.size() > kMaxTried) return Wrong("/results", "has too many configs.");
+  const Spot place = whole / "results";
+  if (list.size() > kMaxTried) return Wrong(place, "has too many configs.");
   for (size_t i = 0; i < list.size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(TriedConfig tried,
-                            ReadT4Result(fmt::format("/results/{}", i), list[i], *factor, results));
+    ATTUNE_ASSIGN_OR_RETURN(TriedConfig tried, ReadT4Result(place / i, list[i], *factor, results));
     results.tried.push_back(std::move(tried));
   }
   return results;
@@ -354,21 +413,28 @@ void Take(const Record& record, TriedConfig& tried) {
 }  // namespace
 
 Result<TunerResults> ReadTunerResults(std::string_view json) {
-  if (NestsTooDeep(json)) {
-    return InvalidArgument(fmt::format(
-        "(the whole file): nests more than {} levels deep, which no results do.", kMaxNesting));
+  ATTUNE_ASSIGN_OR_RETURN(OpenJson read, ReadOpenJson(json, kJsonOfOthers));
+  const Json& document = read.document;
+  const Spot whole{json, ""};
+  const bool is_t4 = document.is_object() && document.contains("results") &&
+                     document["results"].is_array() && !document.contains("cache");
+  if (!is_t4 && (read.end.has_value() || (document.is_object() && document.contains("cache")))) {
+    return ReadCache(whole, read);
   }
-  const Json document = ParsePerhapsTorn(json);
-  if (document.is_discarded()) {
-    return InvalidArgument("(the whole file): this is not JSON, nor a cache whose end is torn.");
+  if (is_t4 && !read.end.has_value()) return ReadT4(whole, document);
+  if (is_t4) return EndsTooEarly(whole, *read.end);
+  return Wrong(whole,
+               "this has neither 'cache', as a cache of Kernel Tuner has, nor a list 'results', as "
+               "T4 has.");
+}
+
+std::string WhatIsMissing(const TunerResults& results) {
+  if (!results.is_open) return "";
+  if (!results.lost.has_value()) {
+    return "the file has no closing braces, as that of a Kernel Tuner that has not ended";
   }
-  if (document.is_object() && document.contains("cache")) return ReadCache(document);
-  if (document.is_object() && document.contains("results") && document["results"].is_array()) {
-    return ReadT4(document);
-  }
-  return InvalidArgument(
-      "(the whole file): this has neither 'cache', as a cache of Kernel Tuner has, nor a list "
-      "'results', as T4 has.");
+  return fmt::format("the file ends inside entry '{}' ({}), which is left out",
+                     Excerpt(results.lost->name), Text(results.lost->place));
 }
 
 std::string WriteT4(const TunerResults& results) {

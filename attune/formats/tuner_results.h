@@ -2,12 +2,14 @@
 // read, T4 is written. docs/formats/tuner_results.md.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/base/text_place.h"
 #include "attune/record/record.h"
 #include "attune/space/config.h"
 #include "attune/space/config_space.h"
@@ -31,18 +33,33 @@ struct TriedConfig {
   friend bool operator==(const TriedConfig&, const TriedConfig&) = default;
 };
 
+// The entry in which an open file ends. It is not among the configs.
+struct LostEntry {
+  std::string name;  // As far as it is there.
+  TextPlace place;
+
+  friend bool operator==(const LostEntry&, const LostEntry&) = default;
+};
+
 struct TunerResults {
   std::string kernel;  // Empty where the file does not say, as the next.
   std::string device;
   std::vector<std::string> parameters;  // In the order of the file; each config has them all.
   std::vector<TriedConfig> tried;
+  bool is_open = false;  // It lacks closing braces, as the file of a Kernel Tuner that still runs.
+  std::optional<LostEntry> lost;
 
   friend bool operator==(const TunerResults&, const TunerResults&) = default;
 };
 
-// A cache of Kernel Tuner, also one whose end is torn, or T4, whichever `json` is. kInvalidArgument
-// with the JSON pointer of what has no place here: objectives but time, other units, parameters
-// that some configs have not.
+// "the file ends inside entry '64,2' (line 9, column 9), which is left out", that it may still
+// grow, or nothing if the file is whole.
+std::string WhatIsMissing(const TunerResults& results);
+
+// Reads a cache of Kernel Tuner, also an open one, or T4, whichever `json` is. A config whose time
+// is NaN or infinite has failed. kInvalidArgument gives line, column and JSON pointer of a defect
+// or of what has no place here: objectives but time, other units, parameters that some configs
+// lack.
 Result<TunerResults> ReadTunerResults(std::string_view json);
 
 // kInvalidArgument if there are no results, or their parameters are not `parameters`: by name.

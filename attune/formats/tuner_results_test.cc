@@ -48,6 +48,132 @@ TEST(TunerResultsTest, ACacheWhoseEndIsTornHasItsWholeEntries) {
   }
 }
 
+// A cache as Kernel Tuner leaves it open, with texts and numbers of every kind.
+constexpr const char* kOpenCache = R"json({
+"device_name": "GPU \u00e9 Ã©",
+"tune_params_keys": ["bx", "mode"],
+"cache": {
+"16,a": {"bx": 16, "mode": "a", "time": 3.5, "times": [3.25, NaN], "nvml_power": -Infinity},
+"32,\"b": {"bx": 32, "mode": "b", "time": NaN, "deep": [{"x": true, "y": null}, -1.5e-3]},
+"64,Ã©": {"bx": 64, "mode": "c", "time": 1.5, "compile_time": Infinity},
+)json";
+
+// Every beginning of a cache is an error with its place, or has all of its whole entries, of which
+// each has a line, and names the one in which it ends.
+void CheckBeginnings(const std::string& text) {
+  const size_t cache = text.find("\"cache\": {") + 10;
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    SCOPED_TRACE(text.substr(0, cut));
+    const auto results = ReadTunerResults(text.substr(0, cut));
+    if (cut < cache) {
+      EXPECT_THAT(results.status().message(), testing::StartsWith("line "));
+      continue;
+    }
+    ASSERT_TRUE(results.ok()) << results.error().message();
+    size_t whole = 0;
+    std::optional<std::string> lost;  // The beginning of its name.
+    for (size_t begin = text.find("\n\"", cache); begin < text.size();
+         begin = text.find("\n\"", begin + 1)) {
+      const size_t end = text.rfind('}', text.find('\n', begin + 1)) + 1;
+      if (cut >= end) ++whole;
+      if (cut > begin + 1 && cut < end)
+        lost = text.substr(begin + 2, std::min(cut - begin - 2, size_t{2}));
+    }
+    EXPECT_EQ(results->tried.size(), whole);
+    EXPECT_EQ(results->is_open, cut < text.size() || !text.ends_with("}\n}"));
+    ASSERT_EQ(results->lost.has_value(), lost.has_value());
+    if (lost.has_value()) {
+      EXPECT_THAT(results->lost->name, testing::StartsWith(*lost));
+    }
+  }
+}
+
+TEST(TunerResultsTest, EveryBeginningOfACacheHasItsWholeEntriesAndNamesTheLostOne) {
+  CheckBeginnings(kOpenCache);
+  CheckBeginnings(kCache);
+}
+
+TEST(TunerResultsTest, TheLostEntryIsNamedWithItsPlace) {
+  const std::string text = kOpenCache;
+  const size_t third = text.find("\"64,");
+
+  const auto lost = [&](size_t cut) { return *ReadTunerResults(text.substr(0, cut))->lost; };
+
+  EXPECT_EQ(lost(third + 3), (LostEntry{"64", {7, 1}}));
+  EXPECT_EQ(lost(text.find("\"c\"", third)), (LostEntry{"64,Ã©", {7, 10}}));
+  EXPECT_EQ(WhatIsMissing(*ReadTunerResults(text.substr(0, third + 3))),
+            "the file ends inside entry '64' (line 7, column 1), which is left out");
+}
+
+TEST(TunerResultsTest, EveryBeginningOfT4IsRefusedWithItsPlace) {
+  const std::string text = WriteT4(*ReadTunerResults(kOpenCache));
+
+  for (size_t cut = 0; cut < text.rfind('}'); ++cut) {
+    const Status status = ReadTunerResults(text.substr(0, cut)).status();
+    EXPECT_THAT(status.message(), testing::StartsWith("line ")) << text.substr(0, cut);
+    EXPECT_THAT(status.message(), HasSubstr("ends too early"));
+  }
+}
+
+TEST(TunerResultsTest, ADefectBeforeTheEndIsNoEnd) {
+  const std::string text = kOpenCache;
+  const auto error = [&](std::string_view from, std::string_view to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    return ReadTunerResults(changed).status().message();
+  };
+
+  EXPECT_EQ(error("\"mode\": \"c\"", "\"mode\" \"c\""),
+            "line 7, column 28: this is not JSON at '\"\\\"c\\\"\"'.");
+  EXPECT_THAT(error("1.5, \"compile_time\"", "1.5; \"compile"), HasSubstr("line 7, column 42: "));
+  EXPECT_THAT(error("16,a", "32,\\\"b"), HasSubstr("stands twice"));
+  EXPECT_EQ(
+      error("\"bx\": 32", "\"bx\": NaN"),
+      "line 6, column 18: /cache/32,\"b/bx: is no value of a parameter: a number, a text, true "
+      "or false.");
+  EXPECT_EQ(
+      ReadTunerResults(text.substr(0, text.size() - 2) + "}, \"objective\": \"ti")
+          .status()
+          .message(),
+      "line 7, column 91: this is not JSON: the file ends too early, inside of /objective. Only "
+      "the cache of a Kernel Tuner that still runs may, inside an entry or behind one.");
+}
+
+TEST(TunerResultsTest, AConfigWithoutAFiniteTimeHasFailed) {
+  for (const char* const none : {"NaN", "Infinity", "-Infinity"}) {
+    std::string cache = kCache;
+    cache.replace(cache.find("3.5,"), 3, none);
+    const auto of_cache = ReadTunerResults(cache);
+    const auto of_t4 = ReadTunerResults(fmt::format(
+        R"({{"results": [{{"configuration": {{"x": 1}}, "invalidity": "correct", "times":
+          {{"runtimes": [{0}, 2], "compilation": {0}}},
+          "measurements": [{{"name": "time", "value": {0}}}]}}]}})",
+        none));
+
+    ASSERT_TRUE(of_cache.ok()) << of_cache.error().message();
+    ASSERT_EQ(of_cache->tried.size(), 2u);
+    EXPECT_EQ(of_cache->tried[0].status, "runtime");
+    EXPECT_EQ(of_cache->tried[0].time_ms, 0);
+    EXPECT_FALSE(of_cache->is_open);
+    ASSERT_TRUE(of_t4.ok()) << of_t4.error().message();
+    EXPECT_EQ(of_t4->tried[0].status, "runtime");
+    EXPECT_EQ(of_t4->tried[0].compile_ms, 0);
+    EXPECT_EQ(of_t4->tried[0].runtimes_ms, std::vector<double>{2});
+  }
+}
+
+TEST(TunerResultsTest, FiguresThatAreNotFiniteLeaveTheConfigAsItIs) {
+  const auto results = ReadTunerResults(kOpenCache);
+
+  ASSERT_TRUE(results.ok()) << results.error().message();
+  ASSERT_EQ(results->tried.size(), 3u);
+  EXPECT_EQ(results->tried[0].status, "ok");
+  EXPECT_EQ(results->tried[0].runtimes_ms, std::vector<double>{3.25});
+  EXPECT_EQ(results->tried[1].status, "runtime");
+  EXPECT_EQ(results->tried[2].time_ms, 1.5);
+  EXPECT_EQ(results->tried[2].compile_ms, 0);
+}
+
 TEST(TunerResultsTest, WhatIsWrittenAsT4IsReadBack) {
   TunerResults results = *ReadTunerResults(kCache);
 
@@ -96,7 +222,8 @@ TEST(TunerResultsTest, WhatHasNoPlaceIsRefusedByName) {
   EXPECT_THAT(error("\"time\": 3.5", "\"time\": 0"), HasSubstr("no time above 0"));
   EXPECT_THAT(error("\"time\": 3.5", "\"time\": -1"), HasSubstr("is no time"));
   EXPECT_THAT(error("\"time\": 3.5", "\"time\": 1e308"),
-              HasSubstr("/cache/16,a: 1e+308 ms are no time, which is 0, or 1e-09 to 1e+15 ms."));
+              HasSubstr("line 8, column 9: /cache/16,a: 1e+308 ms are no time, which is 0, or "
+                        "1e-09 to 1e+15 ms."));
   EXPECT_THAT(ReadTunerResults("[]").status().message(), HasSubstr("neither 'cache'"));
   EXPECT_THAT(ReadTunerResults("[[").status().message(), HasSubstr("not JSON"));
   EXPECT_THAT(
@@ -115,9 +242,12 @@ TEST(TunerResultsTest, AConfigurationOfT4MayHaveNoParametersIfNoneHasAny) {
   };
 
   EXPECT_TRUE(read("{}", "{}").ok());
-  for (const auto& [first, second] : {std::pair("{}", R"({"x": 1})"), {R"({"x": 1})", "{}"}}) {
+  for (const auto& [first, second, column] :
+       {std::tuple("{}", R"({"x": 1})", 103), {R"({"x": 1})", "{}", 109}}) {
     EXPECT_EQ(read(first, second).status().message(),
-              "/results/1/configuration: has other parameters than the first one.");
+              fmt::format("line 1, column {}: /results/1/configuration: has other parameters than "
+                          "the first one.",
+                          column));
   }
 }
 
@@ -132,7 +262,7 @@ TEST(TunerResultsTest, WhatIsNoTimeOrNoOutcomeOfT4IsRefused) {
   };
 
   EXPECT_EQ(error("1", "null"), "");
-  EXPECT_EQ(error("1", "5"), "/results/0/invalidity: 5 is no text.");
+  EXPECT_EQ(error("1", "5"), "line 1, column 56: /results/0/invalidity: 5 is no text.");
   EXPECT_THAT(error("1e308", R"("correct")"), HasSubstr("/results/0: inf ms are no time"));
   EXPECT_THAT(error("-1", R"("correct")"), HasSubstr("/results/0: -1000 ms are no time"));
   EXPECT_THAT(error("1e-320", R"("correct")"), HasSubstr("are no time"));
@@ -160,10 +290,11 @@ TEST(TunerResultsTest, T4OfOtherObjectivesAndValuesThatDoNotFitAreRefused) {
 
   EXPECT_TRUE(read("9223372036854775807", R"(["time"])").ok());
   EXPECT_EQ(read("1", R"(["energy"])").message(),
-            "/results/0/objectives: the objective [\"energy\"] is not time.");
+            "line 1, column 56: /results/0/objectives: the objective [\"energy\"] is not time.");
   EXPECT_FALSE(read("1", R"(["time", "energy"])").ok());
   EXPECT_EQ(read("18446744073709551615", R"(["time"])").message(),
-            "/results/0/configuration/x: 18446744073709551615 does not fit into 64 bits with a "
+            "line 1, column 38: /results/0/configuration/x: 18446744073709551615 does not fit into "
+            "64 bits with a "
             "sign.");
 }
 

@@ -1,15 +1,20 @@
-// Where in the file of a user's kernel an error is: path, line and JSON pointer.
+// Where in the file of a user's kernel an error is: path, line, column and JSON pointer.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "attune/base/status.h"
 
 namespace attune::kernel {
 
+// "<path>:<line>:<column>" of the value that `pointer` names. REQUIRES: `json` is JSON.
+std::string PathAt(const std::filesystem::path& path, std::string_view json,
+                   std::string_view pointer);
+
 // `status`, whose message may begin with a JSON pointer into `json`, which was read from `path`,
-// with the path and the line.
+// with the path, the line and the column.
 Status AtPointer(const Status& status, const std::filesystem::path& path, std::string_view json);
 
 // The same for T1: the pointer is into the kernel file that `json` is read as, and becomes that of

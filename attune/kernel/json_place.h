@@ -13,10 +13,6 @@
 
 namespace attune::kernel {
 
-// Parses `text`, refusing duplicate keys, more than `max_depth` levels and bytes that are not
-// UTF-8. Errors give line and column.
-Result<nlohmann::json> ParseStrictJson(std::string_view text, int max_depth);
-
 // Whether `text` is a C identifier of at most 64 bytes.
 bool IsIdentifier(std::string_view text);
 

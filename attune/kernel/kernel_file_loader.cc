@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/file.h"
+#include "attune/base/json_reader.h"
 #include "attune/kernel/compiled_code.h"
 #include "attune/kernel/file_place.h"
 #include "attune/kernel/included_files.h"
-#include "attune/kernel/json_line.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/opencl_on_cuda.h"
@@ -94,16 +94,19 @@ void NoteConstraintPlaces(const std::filesystem::path& path, std::string_view js
   for (size_t i = 0; i < file.constraints.size(); ++i) {
     std::string pointer = fmt::format("/constraints/{}", i);
     if (is_t1) pointer = PlaceInT1(pointer);
-    file.constraint_places.push_back(
-        fmt::format("{}:{}: {}", path.string(), LineOf(json, pointer), pointer));
+    file.constraint_places.push_back(fmt::format("{}: {}", PathAt(path, json, pointer), pointer));
   }
 }
 
-Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
+struct T1Text {
+  std::string_view json;
+  const nlohmann::json& document;
+};
+
+Result<KernelFile> LoadT1(const std::filesystem::path& path, const T1Text& text,
                           KernelLanguage language) {
-  const auto document = ParseStrictJson(json, kMaxT1Depth);
-  if (!document.ok()) return AtPointer(document.error(), path, json);
-  const auto converted = KernelFileOfT1(*document);
+  const std::string_view json = text.json;
+  const auto converted = KernelFileOfT1(text.document);
   if (!converted.ok()) return AtPointer(converted.error(), path, json);
   Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
   if (!file.ok()) return AtPointerInT1(file.error(), path, json);
@@ -117,11 +120,14 @@ Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view js
 
 Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFileAtOnce(path));
-  // Whoever is too large for a kernel file is told so, and nobody looks into it before.
-  const auto document = json.size() <= kMaxKernelFileBytes
-                            ? nlohmann::json::parse(json, nullptr, false)
-                            : nlohmann::json();
-  if (IsT1(document)) return LoadT1(path, json, language);
+  // A file that is too large is refused below, before it is parsed.
+  nlohmann::json document;
+  if (json.size() <= kMaxKernelFileBytes) {
+    auto read = ReadJson(json, {kMaxT1Depth, true});
+    if (!read.ok()) return read.error().WithContext(path.string());
+    document = std::move(*read);
+  }
+  if (IsT1(document)) return LoadT1(path, {json, document}, language);
   Result<KernelFile> file = ParseKernelFile(json, language);
   const bool is_own = document.is_object() && document.contains("operator") &&
                       document["operator"] == kOwnKernelOperator;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/json_reader.h"
 #include "attune/kernel/compiled_code.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
@@ -501,7 +502,7 @@ Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage languag
     return InvalidArgument(fmt::format("(the whole file): has {} bytes; {} are allowed.",
                                        json.size(), kMaxKernelFileBytes));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const nlohmann::json document, ParseStrictJson(json, kMaxDepth));
+  ATTUNE_ASSIGN_OR_RETURN(const nlohmann::json document, ReadJson(json, {kMaxDepth, false}));
   ATTUNE_ASSIGN_OR_RETURN(const ExpressionDialect dialect, DialectOf(JsonPlace(document)));
   const JsonPlace root(document, dialect);
   KernelFile file;

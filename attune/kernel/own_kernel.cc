@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "attune/base/file.h"
-#include "attune/kernel/json_line.h"
+#include "attune/kernel/file_place.h"
 #include "attune/kernel/kernel_plan.h"
 
 namespace attune::kernel {
@@ -190,8 +190,7 @@ Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& p
     const std::filesystem::path other = path.parent_path() / own.reference.file;
     auto loaded = LoadKernelFile(other, file.language);
     ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFileAtOnce(path));
-    const std::string place =
-        fmt::format("{}:{}: /reference/kernel", path.string(), LineOf(json, "/reference/kernel"));
+    const std::string place = PathAt(path, json, "/reference/kernel") + ": /reference/kernel";
     if (!loaded.ok()) return loaded.error().WithContext(place);
     if (!loaded->own.has_value()) {
       return InvalidArgument(

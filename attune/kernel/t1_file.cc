@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <regex>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/json_reader.h"
 #include "attune/base/text.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
@@ -46,6 +48,22 @@ Result<std::string> ExpressionText(const JsonPlace& place) {
   return WithSizeNames(text);
 }
 
+// Python writes what is not finite, and no kernel has such a value.
+Status CheckIsFinite(const JsonPlace& place) {
+  const Json& value = place.value();
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    return place.Error(fmt::format("{} is no value for a kernel.", value.get<double>()));
+  }
+  for (size_t i = 0; value.is_array() && i < value.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(CheckIsFinite(place.Element(i)));
+  }
+  if (!value.is_object()) return Status::Ok();
+  for (const auto& item : value.items()) {
+    ATTUNE_RETURN_IF_ERROR(CheckIsFinite(place.Member(item.key())));
+  }
+  return Status::Ok();
+}
+
 class T1Reader {
  public:
   explicit T1Reader(const Json& document) : root_(document) {}
@@ -55,6 +73,8 @@ class T1Reader {
         root_.CheckObject({"ConfigurationSpace", "KernelSpecification"},
                           {"General", "Search", "Budget", "BenchmarkConfig", "$schema"}));
     const JsonPlace kernel = root_.Member("KernelSpecification");
+    ATTUNE_RETURN_IF_ERROR(CheckIsFinite(kernel));
+    ATTUNE_RETURN_IF_ERROR(CheckIsFinite(root_.Member("ConfigurationSpace")));
     ATTUNE_RETURN_IF_ERROR(CheckKernelKeys(kernel));
     file_ = {{"attune_kernel_file", KernelFile::kFormatVersion},
              {"operator", "kernel"},
@@ -147,7 +167,7 @@ class T1Reader {
     std::replace(text.begin(), text.end(), '\'', '"');
     text = std::regex_replace(text, std::regex(R"(\bTrue\b)"), "true");
     text = std::regex_replace(text, std::regex(R"(\bFalse\b)"), "false");
-    auto values = ParseStrictJson(text, 1);
+    auto values = ReadJson(text, {1, false});
     if (values.ok() && values->is_array()) return values;
     return place.Error(
         fmt::format("'{}' is computed, and only lists of values can be read.", Excerpt(text)));

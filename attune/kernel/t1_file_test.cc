@@ -250,8 +250,28 @@ TEST(T1FileTest, ErrorsOfTheKernelFileAreAtTheirPlaceInT1) {
   const auto file = LoadKernelFile(path, KernelLanguage::kOpenCl);
 
   EXPECT_THAT(file.status().message(),
-              testing::MatchesRegex(".*t1_file_test_condition.json:[0-9]+: "
+              testing::MatchesRegex(".*t1_file_test_condition.json:[0-9]+:[0-9]+: "
                                     "/ConfigurationSpace/Conditions/0/Expression: .*'foo'.*"));
+}
+
+TEST(T1FileTest, NumbersThatAreNotFiniteAreRefusedInTheKernelAlone) {
+  const std::string text = Stencil().dump(1);
+  const auto load = [&](std::string_view from, std::string_view to) {
+    std::string changed = text;
+    EXPECT_NE(changed.find(from), std::string::npos) << from;
+    changed.replace(changed.find(from), from.size(), to);
+    const auto path = std::filesystem::path(testing::TempDir()) / "t1_file_test_finite.json";
+    EXPECT_TRUE(WriteFileAtomically(path, changed).ok());
+    EXPECT_TRUE(WriteFileAtomically(path.parent_path() / "stencil.cl", "kernel\n").ok());
+    return LoadKernelFile(path, KernelLanguage::kOpenCl).status().message();
+  };
+
+  EXPECT_EQ(load("{", "{\"Budget\": [{\"BudgetValue\": Infinity, \"Best\": NaN}],"), "");
+  EXPECT_THAT(
+      load("\"FillValue\": 0.0", "\"FillValue\": NaN"),
+      testing::MatchesRegex(".*finite.json:[0-9]+:[0-9]+: "
+                            "/KernelSpecification/Arguments/0/FillValue: nan is no value .*"));
+  EXPECT_THAT(load("{", "{\"General\": NaNs,"), HasSubstr("finite.json: line 1, column 13: "));
 }
 
 TEST(T1FileTest, AConditionThatLeavesNothingIsAtItsPlaceInT1) {
@@ -267,7 +287,7 @@ TEST(T1FileTest, AConditionThatLeavesNothingIsAtItsPlaceInT1) {
   const auto space = MakeSpace(*file, *MakeOwnProblem(*file, file->own->usual_sizes), {});
 
   EXPECT_THAT(space.status().message(),
-              testing::MatchesRegex(".*t1_file_test_empty.json:[0-9]+: "
+              testing::MatchesRegex(".*t1_file_test_empty.json:[0-9]+:[0-9]+: "
                                     "/ConfigurationSpace/Conditions/0/Expression: No config.*"));
 }
 

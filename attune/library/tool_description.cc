@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/base/json_reader.h"
 #include "attune/base/text.h"
-#include "attune/kernel/json_place.h"
 #include "attune/problem/other_op.h"
 
 namespace attune {
@@ -295,16 +295,7 @@ Status ReadRuns(const Node& root, ToolDescription& tool) {
   return Status::Ok();
 }
 
-}  // namespace
-
-Result<ToolDescription> ParseToolDescription(std::string_view text) {
-  if (text.size() > kMaxToolFileBytes) {
-    return InvalidArgument(fmt::format("A description has {} bytes at most, and this has {}.",
-                                       kMaxToolFileBytes, text.size()));
-  }
-  // That reader keeps no order, and this one keeps the last of two equal keys.
-  ATTUNE_RETURN_IF_ERROR(kernel::ParseStrictJson(text, kMostLevels).status());
-  const Json document = Json::parse(text);
+Result<ToolDescription> ReadDescription(const Json& document) {
   const Node root{document, ""};
   ATTUNE_RETURN_IF_ERROR(CheckObject(root, {"attune_tool", "name", "version", "operator", "devices",
                                             "timeout_ms", "output", "success", "solvers"}));
@@ -321,6 +312,19 @@ Result<ToolDescription> ParseToolDescription(std::string_view text) {
   ATTUNE_ASSIGN_OR_RETURN(tool.operator_name, WordOf(root.At("operator")));
   ATTUNE_RETURN_IF_ERROR(ReadRuns(root, tool));
   ATTUNE_RETURN_IF_ERROR(ReadSolvers(root.At("solvers"), tool));
+  return tool;
+}
+
+}  // namespace
+
+Result<ToolDescription> ParseToolDescription(std::string_view text) {
+  if (text.size() > kMaxToolFileBytes) {
+    return InvalidArgument(fmt::format("A description has {} bytes at most, and this has {}.",
+                                       kMaxToolFileBytes, text.size()));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Json document, ReadOrderedJson(text, {kMostLevels, false}));
+  auto tool = ReadDescription(document);
+  if (!tool.ok()) return AtPlaceOfPointer(tool.error(), text);
   return tool;
 }
 
