@@ -19,11 +19,14 @@ struct ProfiledOp {
   friend bool operator==(const ProfiledOp&, const ProfiledOp&) = default;
 };
 
-// The output of AITemplate's profilers: lines "OP:<name>,TIME:<ms>,WS:<bytes>", any number of them,
-// or the older "TIME:<ms>" and "WS:<bytes>", the latter of the line before. A name that comes again
-// is one operation with several samples. Other lines are ignored. In the order of their first
-// lines; empty if there is none. kInvalidArgument names the line (from 1) of a time that is no
-// positive number, or of a workspace that is no size: a time of 0 was never measured.
+// Reads what AITemplate's runner finds in the output of its profilers:
+// "OP:<name>,TIME:<ms>,WS:<bytes>" (or KERNEL:) anywhere in a line, several in one, WS also before
+// TIME. A name that comes again is one operation with several samples. Without any name there is
+// one operation, of all "TIME:<ms>" and "WS:<bytes>"; beside names these count for nothing, but for
+// a WS that begins a line, which is of the operation before it. Colours are skipped and a carriage
+// return ends a line. In the order of the first lines; empty if there is no operation.
+// kInvalidArgument names the line and column (from 1) of a time that is no positive number, or of a
+// workspace that is no size: a time of 0 was never measured.
 Result<std::vector<ProfiledOp>> ParseProfilerOutput(std::string_view text);
 
 }  // namespace attune
