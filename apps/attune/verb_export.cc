@@ -13,6 +13,8 @@
 #include "attune/formats/export.h"
 #include "attune/formats/tuner_results.h"
 #include "attune/kernel/own_kernel.h"
+#include "attune/runtime/tunable_identity.h"
+#include "attune/tunable/own_results.h"
 #include "attune/wisdom/tuned_size.h"
 #include "attune/wisdom/wisdom_text.h"
 
@@ -43,14 +45,27 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
           {"left_out", skipped}};
 }
 
+// What a run time serves with ATTUNE_TUNABLE_ENABLED=1: every operator has a line.
+TunableOpExport ResultsOfTuning(const std::vector<Choice>& choices, const Place& place) {
+  TunableOpExport exported;
+  std::vector<TunedProblem> problems;
+  for (const Choice& choice : choices) {
+    if (choice.measurement.median_ns > 0) {
+      problems.push_back({choice.problem, {choice.candidate, choice.measurement.median_ns}});
+    } else {
+      exported.skipped.push_back(fmt::format("{} was not measured.", Text(choice.problem)));
+    }
+  }
+  exported.content = ResultsFileText(problems, TunableIdentityAt(place));
+  return exported;
+}
+
 // The text of the file, and a sentence for each problem that is not in it.
 Result<TunableOpExport> Format(const std::vector<Choice>& choices, const ExportOptions& options,
                                const Place& place) {
   if (options.format == "json") return TunableOpExport{ExportJson(choices), {}};
   if (options.format == "csv") return TunableOpExport{ExportCsv(choices), {}};
-  if (options.pytorch.empty()) {
-    return ExportTunableOp(choices, {{"ATTUNE_VERSION", std::string(ProgramVersion())}});
-  }
+  if (options.pytorch.empty()) return ResultsOfTuning(choices, place);
   ATTUNE_ASSIGN_OR_RETURN(const auto validators,
                           PyTorchValidators(options.pytorch, place.target, place.environment));
   return ExportTunableOp(choices, validators, TunableOpLines::kOfCublasLt);
@@ -246,8 +261,7 @@ void AddExportVerb(CLI::App& program, Invocation& invocation) {
       "  attune export --tag llm --device cuda:0 --format tunableop --pytorch 2.14.0 -o "
       "tunableop_results0.csv\n"
       "  attune export --results tests/data/tuner_results/cache.json --format t4 -o t4.json");
-  auto* group = AddListOptions(*verb, options->selection, invocation);
-  group->require_option(1, 2);
+  auto* group = AddSelectionOptions(*verb, options->selection, invocation);
   auto* format =
       verb->add_option("--format", options->format,
                        "json, csv, or a results file of TunableOp; with --kernel or --results also "

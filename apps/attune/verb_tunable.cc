@@ -10,6 +10,7 @@
 #include "attune/base/process_variables.h"
 #include "attune/runtime/settings.h"
 #include "attune/runtime/tune_on_devices.h"
+#include "attune/tunable/file_names.h"
 
 namespace attune {
 namespace {
@@ -18,6 +19,7 @@ constexpr int64_t kNsPerMs = 1'000'000;
 
 struct TunableVerbOptions {
   DeviceTuning tuning;
+  std::string files;    // A file, or a pattern.
   std::string results;  // Empty: the name of the environment, or the default.
   int64_t per_problem_ns = 0;
   bool json = false;
@@ -90,7 +92,13 @@ int ExitStatusOf(const OfflineReport& report) {
 
 Result<int> RunTunable(Application& application, const TunableVerbOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const RuntimeOptions settings, RuntimeOptionsOf(application, options));
-  ATTUNE_ASSIGN_OR_RETURN(const OfflineReport report, TuneOnDevices(settings, options.tuning));
+  DeviceTuning tuning = options.tuning;
+  if (HasWildcard(options.files)) {
+    tuning.pattern = options.files;
+  } else {
+    tuning.file = options.files;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const OfflineReport report, TuneOnDevices(settings, tuning));
   application.out().Print(options.json ? Dump(ToJson(report)) : SummaryText(report));
   application.out().Flush();
   std::string complaints = Complaints(report);
@@ -109,6 +117,7 @@ void AddTunableVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb = AddVerb(
       program, "tunable",
       "Tune what programs recorded in untuned files of TunableOp's kind, on several devices",
+      "  attune tunable attune_tunable_untuned0.csv --device cpu\n"
       "  attune tunable 'attune_tunable_untuned*.csv' --device cuda\n"
       "  attune tunable 'runs/*/tunableop_untuned?.csv' --device cuda --count 4 -o results.csv\n\n"
       "Each problem of all files is tuned once. results0.csv, results1.csv, ... are of the single "
@@ -117,10 +126,10 @@ void AddTunableVerb(CLI::App& program, Invocation& invocation) {
       "there\n"
       "already is not tuned again, so that the same command goes on after Ctrl-C.\n"
       "Exit status: 0 if every line has a result, 3 if some have, 1 if none has.");
-  verb->add_option("pattern", options->tuning.pattern,
-                   "The untuned files, with a wildcard (*, ?, [...]), in quotes")
+  verb->add_option("files", options->files,
+                   "An untuned file, or a pattern of them (*, ?, [...]), in quotes")
       ->required()
-      ->type_name("PATTERN");
+      ->type_name("FILE|PATTERN");
   verb->add_option("--device", options->tuning.kind, "Kind of the devices: cuda, opencl, cpu")
       ->required()
       ->type_name("KIND");

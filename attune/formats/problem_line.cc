@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "attune/formats/driver_command.h"
-#include "attune/formats/tunableop.h"
+#include "attune/formats/tunable_names.h"
 
 namespace attune {
 namespace {
@@ -30,7 +30,11 @@ Parsed<std::vector<Problem>> ReadTrimmed(std::string_view line) {
     if (!problem) return tl::unexpected(problem.error());
     return std::vector<Problem>{std::move(*problem)};
   }
-  if (IsTunableOpLine(line)) return ReadTunableOpLine(line);
+  if (IsTunableLine(line)) {
+    auto named = ReadTunableLine(line);
+    if (!named) return tl::unexpected(named.error());
+    return std::vector<Problem>{std::move(named->problem)};
+  }
   if (CallsMiopenDriver(line)) return ReadDriverCommand(line);
   return ErrorAtOffset(0, fmt::format("{} is neither a problem (gemm@1{{...}}), nor a MIOpenDriver "
                                       "command, nor a line of a TunableOp file.",

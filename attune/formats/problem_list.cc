@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attune/formats/own_list.h"
 #include "attune/formats/problem_line.h"
 
 namespace attune {
@@ -33,15 +34,27 @@ class ListReader {
 
   void ReadLine(std::string_view line) {
     ++line_;
-    if (IsIgnoredLine(line)) return;
+    if (!IsIgnoredLine(line)) ReadWeighted(line, 1);
+  }
+
+  // A problem that is given `weight` times, on line `line_`.
+  void ReadWeighted(std::string_view text, uint64_t weight) {
     ++list_.read;
-    auto problems = ReadProblemLine(line);
+    auto problems = ReadProblemLine(text);
     if (!problems) {
       Reject(problems.error().column, std::move(problems.error().reason));
       return;
     }
     if (options_.batch_size.has_value() && !ApplyBatchSize(*problems)) return;
-    Add(std::move(*problems));
+    Add(std::move(*problems), weight);
+  }
+
+  // Takes what ReadOwnList() found.
+  void ReadEntry(const OwnListEntry& entry) {
+    line_ = entry.line;
+    if (entry.fault.empty()) return ReadWeighted(entry.problem, entry.weight);
+    ++list_.read;
+    Reject(entry.column, entry.fault);
   }
 
   ProblemList Finish() {
@@ -88,12 +101,12 @@ class ListReader {
     return true;
   }
 
-  void Add(std::vector<Problem> problems) {
+  void Add(std::vector<Problem> problems, uint64_t weight) {
     bool any_new = false;
     const size_t before = of_lines_.size();
     for (Problem& problem : problems) {
       const auto [index, is_new] = Find(std::move(problem));
-      ++list_.problems[index].count;
+      list_.problems[index].count += weight;
       any_new = any_new || is_new;
       of_lines_.push_back(index);
     }
@@ -132,6 +145,10 @@ ProblemList ReadProblemList(std::string_view content, const ProblemListOptions& 
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
   ListReader reader(options);
+  if (const auto entries = ReadOwnList(content)) {
+    for (const OwnListEntry& entry : *entries) reader.ReadEntry(entry);
+    return reader.Finish();
+  }
   while (!content.empty()) {
     const size_t end = std::min(content.find('\n'), content.size());
     std::string_view line = content.substr(0, end);

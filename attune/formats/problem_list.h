@@ -1,5 +1,5 @@
 // Whole files of problems: MIOpenDriver commands, TunableOp CSVs and canonical texts, mixed at
-// will. docs/formats/lists.md.
+// will; or a list that attune has written, as JSON, CSV or a table. docs/formats/lists.md.
 #pragma once
 
 #include <cstdint>

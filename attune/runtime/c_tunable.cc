@@ -18,6 +18,6 @@ extern "C" attune_code attune_tunable_tune_on_devices(const attune_options* opti
     ATTUNE_RETURN_IF_ERROR(attune::CheckRoomFor(report));
     ATTUNE_ASSIGN_OR_RETURN(const auto settings,
                             attune::ReadSettings(options, attune::VariablesOfProcess()));
-    return attune::Tell(attune::TuneOnDevices(settings, {kind, count, pattern}), report);
+    return attune::Tell(attune::TuneOnDevices(settings, {kind, count, pattern, {}}), report);
   });
 }

@@ -20,6 +20,7 @@
 #include "attune/runtime/fork_watch.h"
 #include "attune/runtime/host_fallback.h"
 #include "attune/runtime/solution_names.h"
+#include "attune/runtime/tunable_identity.h"
 #include "backends/host/execution_environment.h"
 #include "backends/host/thread_wait_policy.h"
 #include "storage/sql/sql_store.h"
@@ -246,7 +247,7 @@ Status Runtime::MakeTunable() {
     ATTUNE_ASSIGN_OR_RETURN(switches, TunableSwitches::FromEnvironment(VariablesOfProcess()));
   }
   TunableParts parts;
-  parts.here = {ATTUNE_VERSION, place_.target, place_.environment};
+  parts.here = TunableIdentityAt(place_);
   parts.device_ordinal = OrdinalOf(options_.device);
   parts.cache_bytes = static_cast<int64_t>(place_.cache_bytes);
   parts.solutions = ResolverOf(place_.backend->solvers(), place_.target);

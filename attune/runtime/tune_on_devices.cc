@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/file.h"
 #include "attune/base/process_variables.h"
 #include "attune/runtime/places.h"
 #include "attune/tunable/file_names.h"
@@ -61,7 +62,9 @@ Result<TunableSwitches> TuningSwitches(const RuntimeOptions& options) {
 
 Result<OfflineReport> TuneOnDevices(const RuntimeOptions& options, const DeviceTuning& asked) {
   // Before a device is opened, which may take seconds.
-  ATTUNE_RETURN_IF_ERROR(FilesLike(asked.pattern).status());
+  const bool is_file = asked.pattern.empty() && !asked.file.empty();
+  ATTUNE_RETURN_IF_ERROR(is_file ? ReadFileAtOnce(asked.file).status()
+                                 : FilesLike(asked.pattern).status());
   ATTUNE_ASSIGN_OR_RETURN(const auto specs, AskedDevices(asked));
   RuntimeOptions of_device = options;
   ATTUNE_ASSIGN_OR_RETURN(of_device.tunable, TuningSwitches(options));
@@ -77,7 +80,7 @@ Result<OfflineReport> TuneOnDevices(const RuntimeOptions& options, const DeviceT
     }
     devices.push_back(std::move(device));
   }
-  return TuneFiles(asked.pattern, devices);
+  return is_file ? TuneFileOn(asked.file, devices) : TuneFiles(asked.pattern, devices);
 }
 
 }  // namespace attune

@@ -13,19 +13,6 @@
 namespace attune {
 namespace {
 
-// As glob() takes them: a backslash makes the next character an ordinary one.
-bool HasWildcard(std::string_view pattern) {
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '\\') {
-      ++i;
-    } else if (pattern[i] == '*' || pattern[i] == '?' ||
-               (pattern[i] == '[' && pattern.find(']', i) != std::string_view::npos)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // Half of a list would look like all of it. A folder that is not there is no failure.
 int IsFatal(const char*, int error) { return error == ENOENT ? 0 : 1; }
 
@@ -45,6 +32,19 @@ Result<std::vector<std::filesystem::path>> Glob(const std::string& pattern) {
 }
 
 }  // namespace
+
+// As glob() takes them: a backslash makes the next character an ordinary one.
+bool HasWildcard(std::string_view pattern) {
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (pattern[i] == '*' || pattern[i] == '?' ||
+               (pattern[i] == '[' && pattern.find(']', i) != std::string_view::npos)) {
+      return true;
+    }
+  }
+  return false;
+}
 
 std::string WithInsertion(std::string_view name, std::string_view text) {
   const size_t token = name.find("%d");

@@ -162,15 +162,26 @@ Status CheckFolders(std::span<const std::filesystem::path> outputs) {
   return Status::Ok();
 }
 
+// The untuned files, and the pattern that they match; empty for a file that was named.
+struct UntunedFiles {
+  std::vector<std::filesystem::path> files;
+  std::string pattern;
+};
+
 // What was written would be read by the next such call as something to be tuned.
-Status RefuseOutputs(const std::string& pattern, std::span<const std::filesystem::path> files,
-                     std::span<const std::filesystem::path> outputs) {
+Status RefuseOutputs(const UntunedFiles& untuned, std::span<const std::filesystem::path> outputs) {
   for (const std::filesystem::path& output : outputs) {
-    const bool is_read = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
+    const bool is_read = std::ranges::any_of(untuned.files, [&](const std::filesystem::path& file) {
       std::error_code ignored;
       return std::filesystem::equivalent(file, output, ignored);
     });
-    if (!is_read && !IsLike(pattern, output)) continue;
+    const std::string& pattern = untuned.pattern;
+    if (is_read && pattern.empty()) {
+      return InvalidArgument(fmt::format(
+          "cannot write results to '{}': it is the file of untuned problems. Name another file.",
+          output.string()));
+    }
+    if (!is_read && (pattern.empty() || !IsLike(pattern, output))) continue;
     return InvalidArgument(
         fmt::format("The pattern '{}' matches '{}', too, which results are written to; give the "
                     "results another name, or match less.",
@@ -258,6 +269,24 @@ std::string Sentence(const OfflineReport::FailedDevice& failed) {
          fmt::format(" Without a result: {}.", Sentences(failed.without_result, "; ", NameOf));
 }
 
+Result<OfflineReport> Tune(const UntunedFiles& from, std::span<const OfflineDevice> devices) {
+  ATTUNE_ASSIGN_OR_RETURN(const TunableSettings common, CommonSettings(devices));
+  for (const OfflineDevice& device : devices) {
+    if (device.context.ok()) ATTUNE_RETURN_IF_ERROR(RequireTuning(**device.context));
+  }
+  const std::vector<std::filesystem::path> outputs = OutputsOf(devices, common);
+  ATTUNE_RETURN_IF_ERROR(RefuseOutputs(from, outputs));
+  ATTUNE_RETURN_IF_ERROR(CheckFolders(outputs));
+  ATTUNE_ASSIGN_OR_RETURN(UntunedProblems untuned, ReadUntuned(from.files));
+  std::vector<ShareReport> parts = TuneShares(Deal(untuned.problems, devices.size()), devices);
+  OfflineReport report;
+  report.unreadable = std::move(untuned.unreadable);
+  report.wildcards = untuned.wildcards;
+  for (size_t i = 0; i < devices.size(); ++i) Add(devices[i], std::move(parts[i]), report);
+  ATTUNE_RETURN_IF_ERROR(WriteFullResults(devices, common, report));
+  return report;
+}
+
 }  // namespace
 
 std::string Complaints(const OfflineReport& report) {
@@ -325,22 +354,13 @@ OfflineDevice DeviceOf(TunableContext& context) {
 
 Result<OfflineReport> TuneFiles(const std::string& pattern,
                                 std::span<const OfflineDevice> devices) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesLike(pattern));
-  ATTUNE_ASSIGN_OR_RETURN(const TunableSettings common, CommonSettings(devices));
-  for (const OfflineDevice& device : devices) {
-    if (device.context.ok()) ATTUNE_RETURN_IF_ERROR(RequireTuning(**device.context));
-  }
-  const std::vector<std::filesystem::path> outputs = OutputsOf(devices, common);
-  ATTUNE_RETURN_IF_ERROR(RefuseOutputs(pattern, files, outputs));
-  ATTUNE_RETURN_IF_ERROR(CheckFolders(outputs));
-  ATTUNE_ASSIGN_OR_RETURN(UntunedProblems untuned, ReadUntuned(files));
-  std::vector<ShareReport> parts = TuneShares(Deal(untuned.problems, devices.size()), devices);
-  OfflineReport report;
-  report.unreadable = std::move(untuned.unreadable);
-  report.wildcards = untuned.wildcards;
-  for (size_t i = 0; i < devices.size(); ++i) Add(devices[i], std::move(parts[i]), report);
-  ATTUNE_RETURN_IF_ERROR(WriteFullResults(devices, common, report));
-  return report;
+  ATTUNE_ASSIGN_OR_RETURN(auto files, FilesLike(pattern));
+  return Tune({std::move(files), pattern}, devices);
+}
+
+Result<OfflineReport> TuneFileOn(const std::filesystem::path& file,
+                                 std::span<const OfflineDevice> devices) {
+  return Tune({{file}, ""}, devices);
 }
 
 }  // namespace attune

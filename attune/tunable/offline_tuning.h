@@ -66,6 +66,10 @@ OfflineDevice DeviceOf(TunableContext& context);
 // file cannot be read, or if no device can be opened.
 Result<OfflineReport> TuneFiles(const std::string& pattern, std::span<const OfflineDevice> devices);
 
+// The same for one file.
+Result<OfflineReport> TuneFileOn(const std::filesystem::path& file,
+                                 std::span<const OfflineDevice> devices);
+
 // What the lines say, dealt in turn; lines of one problem go to one hand.
 std::vector<std::vector<UntunedProblem>> Deal(const std::vector<UntunedProblem>& problems,
                                               size_t hands);

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/problem/escaping.h"
-
 namespace attune {
 namespace {
 
@@ -24,33 +22,6 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return tokens;
     text.remove_prefix(at + 1);
   }
-}
-
-const std::string* Find(const OtherOp& op, const std::string& attribute) {
-  const auto found = op.attributes.find(attribute);
-  return found == op.attributes.end() ? nullptr : &found->second;
-}
-
-// The names of a problem that came out of a TunableOp line that no Gemm can express.
-std::optional<TunableOpKey> KeyOfOther(const OtherOp& op) {
-  const std::string* const kind = Find(op, "tunableop");
-  const std::string* const types = Find(op, "types");
-  const std::string* const params = Find(op, "params");
-  if (kind == nullptr || types == nullptr || params == nullptr || params->size() < 2) {
-    return std::nullopt;
-  }
-  const auto upper = [](char c) { return c == 'n' || c == 'N' ? 'N' : 'T'; };
-  TunableOpKey key;
-  key.op = fmt::format("{}_{}_{}{}", *kind, *types, upper((*params)[0]), upper((*params)[1]));
-  key.params = *params;
-  const auto read = ReadTunableOpLine(key.op + "," + key.params);
-  if (!read.has_value() || read->front() != Problem(op)) return std::nullopt;
-  return key;
-}
-
-TunableOpKey OwnKey(const Problem& problem) {
-  return {fmt::format("{}{}", kOwnOperatorPrefix, Escaped(OperatorName(problem))),
-          Escaped(Text(problem))};
 }
 
 bool ReadSize(std::string_view text, int64_t& value) {
@@ -165,38 +136,6 @@ bool ReadTokens(std::vector<std::string_view> tokens, WildcardKey& key) {
 }
 
 }  // namespace
-
-TunableOpKey NamesOf(const Problem& problem) {
-  if (const Gemm* const gemm = std::get_if<Gemm>(&problem)) {
-    if (auto key = TunableOpKeyOf(*gemm); key.ok()) return *std::move(key);
-  }
-  if (const OtherOp* const other = std::get_if<OtherOp>(&problem)) {
-    if (auto key = KeyOfOther(*other)) return *std::move(key);
-  }
-  return OwnKey(problem);
-}
-
-Parsed<Problem> ProblemOfNames(const TunableOpKey& key) {
-  if (std::string_view(key.op).starts_with(kOwnOperatorPrefix)) {
-    const auto text = Unescaped(key.params);
-    if (!text) return ErrorAtOffset(key.op.size() + 1, "The problem text is not escaped as %XX.");
-    auto problem = ReadProblem(*text);
-    if (problem && OwnKey(*problem).op != key.op) {
-      return ErrorAtOffset(0, "The operator is not that of the problem text.");
-    }
-    return problem;
-  }
-  auto problems = ReadTunableOpLine(fmt::format("{},{}", key.op, key.params));
-  if (!problems) return tl::unexpected(problems.error());
-  return problems->front();
-}
-
-bool SaysEverything(const TunableOpKey& key, const Problem& problem) {
-  const auto read = ProblemOfNames(key);
-  return read.has_value() && *read == problem;
-}
-
-bool IsWildcard(std::string_view params) { return params.find('*') != std::string_view::npos; }
 
 Result<WildcardKey> ParseWildcard(const TunableOpKey& names) {
   const auto wrong = [&](std::string_view why) {

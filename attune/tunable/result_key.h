@@ -1,5 +1,5 @@
-// How a problem is named in the two key columns of TunableOp's files, and what a pair of names
-// stands for: one problem, all that TunableOp cannot tell apart, or a family with dynamic sizes.
+// Names in the key columns of TunableOp's files that stand for a family of problems with dynamic
+// sizes.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/formats/tunableop.h"
+#include "attune/formats/tunable_names.h"
 #include "attune/problem/problem.h"
 #include "attune/tunable/dynamic_dims.h"
 
 namespace attune {
-
-// Problems that TunableOp has no operator for have one of ours: "AttuneProblem_conv" with the
-// problem text, escaped, as params.
-inline constexpr std::string_view kOwnOperatorPrefix = "AttuneProblem_";
-
-// The names of `problem`; total.
-TunableOpKey NamesOf(const Problem& problem);
-
-// The problem that these names read back as, with what TunableOp's key leaves out at its usual
-// value. Names with a wildcard are an error.
-Parsed<Problem> ProblemOfNames(const TunableOpKey& key);
-
-// Whether the names say all of `problem`, so that they need no problem text beside them.
-bool SaysEverything(const TunableOpKey& key, const Problem& problem);
 
 // One token of wildcard params. A size that is no star has low == high.
 struct SizePattern {
@@ -50,7 +36,6 @@ struct WildcardKey {
   friend bool operator==(const WildcardKey&, const WildcardKey&) = default;
 };
 
-bool IsWildcard(std::string_view params);
 // The error says which token is wrong.
 Result<WildcardKey> ParseWildcard(const TunableOpKey& key);
 

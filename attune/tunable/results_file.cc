@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "attune/formats/cublaslt_name.h"
+#include "attune/formats/tunable_names.h"
 #include "attune/problem/escaping.h"
 #include "attune/problem/text_error.h"
 
@@ -16,7 +17,6 @@ namespace attune {
 namespace {
 
 constexpr std::string_view kBlasColumn = "BLAS_PARAMS: ";
-constexpr std::string_view kProblemColumn = "ATTUNE_PROBLEM: ";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // No line of TunableOp comes near it; what is longer is kept and not looked into.
 constexpr size_t kMaxLineBytes = 16384;

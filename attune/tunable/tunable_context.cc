@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "attune/formats/cublaslt_name.h"
 #include "attune/tunable/blas_params.h"
 #include "attune/tunable/file_names.h"
 
@@ -141,10 +140,15 @@ void TunableContext::LoadOnce() {
   if (loaded_.load(std::memory_order_acquire) || !actions().serve) return;
   const std::lock_guard lock(load_mutex_);
   if (loaded_.load(std::memory_order_relaxed)) return;
-  const auto report = ReadResults();
-  // No file is how everybody begins.
-  if (!report.ok() && report.error().code() != StatusCode::kNotFound) {
-    Log(LogLevel::kWarning, report.error().message());
+  std::vector<std::string> names = {results_filename()};
+  // Also the very name that was given: an export, or the results of another tool.
+  if (settings().filename != names.front()) names.push_back(settings().filename);
+  for (const std::string& name : names) {
+    const auto report = ReadResults(name);
+    // No file is how everybody begins.
+    if (!report.ok() && report.error().code() != StatusCode::kNotFound) {
+      Log(LogLevel::kWarning, report.error().message());
+    }
   }
   loaded_.store(true, std::memory_order_release);
 }
@@ -207,12 +211,8 @@ Status TunableContext::WriteUntuned(std::chrono::milliseconds lock_timeout) {
 
 ResultLine TunableContext::MakeLine(const TunableOpKey& names, const Problem& problem,
                                     const TunedCandidate& tuned) const {
-  ResultLine line;
-  line.key = names;
-  line.solution = SolutionText(tuned.candidate);
-  line.milliseconds = tuned.median_ns / kNsPerMs;
+  ResultLine line = ResultLineOf(names, problem, tuned);
   if (settings().blas_log) line.blas_params = BlasParams(problem);
-  if (!line.key.op.starts_with(kOwnOperatorPrefix)) line.problem_text = Text(problem);
   return line;
 }
 

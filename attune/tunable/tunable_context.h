@@ -19,6 +19,7 @@
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
 #include "attune/tunable/dynamic_dims.h"
+#include "attune/tunable/own_results.h"
 #include "attune/tunable/result_choices.h"
 #include "attune/tunable/results_storage.h"
 #include "attune/tunable/settings.h"
@@ -27,12 +28,6 @@
 #include "attune/tunable/verbose_log.h"
 
 namespace attune {
-
-// What a tuning found.
-struct TunedCandidate {
-  Candidate candidate;
-  double median_ns = 0;
-};
 
 struct TunableParts {
   TunableIdentity here;

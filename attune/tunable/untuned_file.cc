@@ -4,15 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "attune/problem/escaping.h"
 #include "attune/problem/text_error.h"
 #include "attune/tunable/blas_params.h"
-#include "attune/tunable/result_key.h"
 
 namespace attune {
 namespace {
 
-constexpr std::string_view kProblemColumn = ",ATTUNE_PROBLEM: ";
 // For the lock, where nobody will try again.
 constexpr int64_t kLastWaitMs = 1000;
 
@@ -40,36 +37,18 @@ std::string UntunedLine(const Problem& problem, bool with_blas_params) {
     const std::string params = BlasParams(problem);
     if (!params.empty()) line += fmt::format(",BLAS_PARAMS: {}", params);
   }
-  if (!SaysEverything(key, problem)) {
-    line += fmt::format("{}{}", kProblemColumn, Escaped(Text(problem)));
-  }
+  if (!SaysEverything(key, problem)) line += ProblemColumnOf(problem);
   return line;
 }
 
 Result<UntunedProblem> ParseUntunedLine(std::string_view line) {
-  const size_t first = line.find(',');
-  if (first == std::string_view::npos) {
-    return InvalidArgument("Expected at least two columns: operator and parameters.");
+  auto untuned = ReadTunableLine(line);
+  if (!untuned) return ToStatus(untuned.error());
+  if (IsTunableOpLine(untuned->key.op) && IsWildcard(untuned->key.params)) {
+    return InvalidArgument(
+        "A wildcard stands for many problems; only concrete sizes can be tuned.");
   }
-  const size_t second = line.find(',', first + 1);
-  UntunedProblem untuned;
-  untuned.key.op = line.substr(0, first);
-  const size_t params_end = second == std::string_view::npos ? line.size() : second;
-  untuned.key.params = line.substr(first + 1, params_end - first - 1);
-  auto of_key = ProblemOfNames(untuned.key);
-  if (!of_key) return ToStatus(of_key.error());
-  untuned.problem = *std::move(of_key);
-  const size_t at = line.rfind(kProblemColumn);
-  if (at == std::string_view::npos) return untuned;
-  const auto text = Unescaped(line.substr(at + kProblemColumn.size()));
-  if (!text) return InvalidArgument("The text after ATTUNE_PROBLEM is not escaped as %XX.");
-  ATTUNE_ASSIGN_OR_RETURN(Problem exact, ParseProblem(*text));
-  if (NamesOf(exact) != NamesOf(untuned.problem)) {
-    return InvalidArgument(fmt::format("The problem {} contradicts the key {},{}.", Quoted(*text),
-                                       Quoted(untuned.key.op), Quoted(untuned.key.params)));
-  }
-  untuned.problem = std::move(exact);
-  return untuned;
+  return *std::move(untuned);
 }
 
 std::string IdentityOf(const UntunedProblem& untuned) {

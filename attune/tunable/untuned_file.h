@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/formats/tunableop.h"
+#include "attune/formats/tunable_names.h"
 #include "attune/problem/problem.h"
 #include "attune/tunable/locked_file.h"
 
@@ -23,11 +23,8 @@ namespace attune {
 // if the names do not say all.
 std::string UntunedLine(const Problem& problem, bool with_blas_params);
 
-// One line of an untuned file, or of a results file, whose further columns do not matter.
-struct UntunedProblem {
-  TunableOpKey key;  // As the line has it.
-  Problem problem;
-};
+using UntunedProblem = NamedProblem;
+// One line of an untuned file, or of a results file; a wildcard names nothing to tune.
 Result<UntunedProblem> ParseUntunedLine(std::string_view line);
 // What two lines have in common that ask for the same result: names and problem.
 std::string IdentityOf(const UntunedProblem& untuned);

@@ -50,9 +50,13 @@ std::optional<int> LeadingInteger(std::string_view text) {
   return value;
 }
 
+// Exports of release 0.1.0 have the name before the version.
+constexpr std::string_view kNameBeforeVersion = "attune ";
+
 // Releases read each other's results as long as the first number of the version stays: what a
 // solver means is in its own version, not in ours.
 bool VersionsAgree(std::string_view then, std::string_view now) {
+  if (then.starts_with(kNameBeforeVersion)) then.remove_prefix(kNameBeforeVersion.size());
   const auto major = LeadingInteger(then);
   return major.has_value() && major == LeadingInteger(now);
 }

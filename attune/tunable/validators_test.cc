@@ -51,6 +51,15 @@ TEST(ValidatorsTest, APatchVersionOfAttuneRejectsNothing) {
   EXPECT_TRUE(JudgeSection(With("ATTUNE_RESULTS", "2"), Here()).rejected());
 }
 
+TEST(ValidatorsTest, ExportsOfTheFirstReleaseHaveANameBeforeTheirVersion) {
+  const auto verdict = JudgeSection({{"ATTUNE_VERSION", "attune 0.1.0"}}, Here());
+
+  EXPECT_FALSE(verdict.rejected());
+  EXPECT_EQ(JudgeResult(verdict, Of("host.blis-gemm"), Here()), "");
+  EXPECT_TRUE(JudgeSection({{"ATTUNE_VERSION", "attune 1.0.0"}}, Here()).rejected());
+  EXPECT_TRUE(JudgeSection({{"ATTUNE_VERSION", "attune attune 0.1.0"}}, Here()).rejected());
+}
+
 TEST(ValidatorsTest, ALibraryCostsOnlyTheResultsThatDependOnIt) {
   const auto verdict = JudgeSection(With("library.blis", "0.8.1"), Here());
 
