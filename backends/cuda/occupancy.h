@@ -1,5 +1,4 @@
-// How many blocks a multiprocessor has room for, by the calculator that comes with CUDA's headers:
-// no device is needed.
+// How many blocks of a built kernel a multiprocessor has room for (attune/kernel/multiprocessor.h).
 #pragma once
 
 #include <cstdint>
