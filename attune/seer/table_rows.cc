@@ -35,6 +35,7 @@ Result<Layer> LayerIn(const CsvRow& row, size_t first) {
 
 Result<std::vector<CsvRow>> DataRows(std::string_view csv, size_t number) {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<CsvRow> rows, ReadCsvRows(csv));
+  std::erase_if(rows, [](const CsvRow& row) { return row.fields[0].starts_with('#'); });
   if (!rows.empty() && (rows[0].fields.size() <= number || !NumberIn(rows[0], number).ok()))
     rows.erase(rows.begin());
   return rows;

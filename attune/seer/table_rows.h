@@ -18,8 +18,8 @@ inline constexpr double kMostExtent = 1 << 20;
 // "Line N: <what>", kInvalidArgument.
 Status WrongRow(const CsvRow& row, std::string_view what);
 
-// The lines of `csv` without the first one if that names columns: where the column `number`, which
-// has numbers in every other line, has none.
+// The lines of `csv` without comments (#), and without the first one if that names columns: where
+// the column `number`, which has numbers in every other line, has none.
 Result<std::vector<CsvRow>> DataRows(std::string_view csv, size_t number = 0);
 
 // REQUIRES, of both: the row has the columns.

@@ -72,6 +72,30 @@ def check_operators(attune):
         program.check(scores[name]["count"] == count, f"scores: {scores}")
 
 
+def check_cold(attune):
+    """The same layers with caches displaced: each takes as long as before, or longer, and is read from DRAM."""
+    words = ("--grid", attune.folder / "grid.txt", "--algorithms", "0")
+    table = attune.folder / "cold.csv"
+    cold = collect(attune, *words, "--cache", "cold", "-o", table)
+    program.check(cold["complete"] and cold["measured"] == LAYERS, f"cold: {cold}")
+    text = table.read_text(encoding="utf-8")
+    program.check(text.startswith("# caches cold\n"), text[:100])
+    table.with_suffix(".rows").write_text(text.partition("\n")[2], encoding="utf-8")
+    warm = {tuple(row[name] for name in "NCWKPfsp"): row for row in rows(attune.folder / "kernels.csv")
+            if row["algorithm"] == "0"}
+    slower = 0
+    for row in rows(table.with_suffix(".rows")):
+        before = warm[tuple(row[name] for name in "NCWKPfsp")]
+        slower += float(row["time_ms"]) > 0.95 * float(before["time_ms"])
+        if float(row["dram_reads"]) > 0:
+            program.check(float(row["dram_reads"]) >= float(before["dram_reads"]), (row, before))
+    program.check(slower >= LAYERS * 3 // 4, f"cold caches are no slower: {slower} of {LAYERS}")
+    err = attune.run("seer", "collect", "--device", DEVICE, *words, "-o", table, status=2)[1]
+    program.check("cannot continue" in err, err)
+    again = collect(attune, *words, "--cache", "cold", "-o", table)
+    program.check(again["known"] == LAYERS and again["measured"] == 0, f"again: {again}")
+
+
 def test(attune):
     program.require_device(attune, DEVICE)
     if "cuda.cudnn-conv" not in attune.run("solvers", "--device", DEVICE)[0]:
@@ -79,6 +103,7 @@ def test(attune):
     check_kernels(attune)
     check_times(attune)
     check_operators(attune)
+    check_cold(attune)
 
 
 program.main(test)

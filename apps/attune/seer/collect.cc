@@ -34,6 +34,7 @@ struct CollectOptions {
   std::string pre_kernels;
   std::string grid;
   std::string configs;
+  std::string cache = "warm";
   std::vector<int> algorithms = {0, 1, 2, 4, 5, 6, 7};
   std::vector<std::string> operators;
   int64_t budget_ns = 0;  // 0: until everything is measured.
@@ -54,7 +55,32 @@ std::span<const std::string> Earlier(const std::string& file) {
   return {&file, is_there ? size_t{1} : 0};
 }
 
+// The line above a table that says in which state the caches were; a table without one is of warm
+// caches, as are those of earlier versions.
+constexpr std::string_view kCacheLine = "# caches ";
+
+std::string HeadOf(const CollectOptions& options) {
+  return options.cache == "warm" ? "" : fmt::format("{}{}\n", kCacheLine, options.cache);
+}
+
+// Rows of both states in one table would be compared with each other.
+Status CheckCache(const CollectOptions& options, const std::string& file) {
+  if (Earlier(file).empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  std::string cache = "warm";
+  if (text.starts_with(kCacheLine)) {
+    cache = text.substr(kCacheLine.size(), text.find('\n') - kCacheLine.size());
+  }
+  if (text.empty() || cache == options.cache) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "cannot continue '{}' with --cache {}: its rows were measured with caches {}. hint: name "
+      "another file after -o.",
+      file, options.cache, Printable(cache)));
+}
+
 Result<Tables> ReadTables(const CollectOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckCache(options, options.output));
+  ATTUNE_RETURN_IF_ERROR(CheckCache(options, options.pre_kernels));
   Tables tables;
   const std::span<const std::string> earlier = Earlier(options.output);
   if (!options.configs.empty()) {
@@ -72,13 +98,14 @@ Result<Tables> ReadTables(const CollectOptions& options) {
 }
 
 Status WriteTables(const CollectOptions& options, const Tables& tables) {
-  if (!options.configs.empty()) return WriteFileAtomically(options.output, Csv(tables.times));
-  if (!options.operators.empty()) {
-    return WriteFileAtomically(options.output, Csv(tables.kernels.operators));
-  }
-  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(options.output, Csv(tables.kernels.records)));
+  const auto write = [&](const std::string& file, const std::string& table) {
+    return WriteFileAtomically(file, HeadOf(options) + table);
+  };
+  if (!options.configs.empty()) return write(options.output, Csv(tables.times));
+  if (!options.operators.empty()) return write(options.output, Csv(tables.kernels.operators));
+  ATTUNE_RETURN_IF_ERROR(write(options.output, Csv(tables.kernels.records)));
   if (options.pre_kernels.empty()) return Status::Ok();
-  return WriteFileAtomically(options.pre_kernels, Csv(tables.kernels.operators));
+  return write(options.pre_kernels, Csv(tables.kernels.operators));
 }
 
 // The device for some seconds at a time, after each of which what was measured is written.
@@ -239,7 +266,8 @@ Result<int> RunCollect(Application& application, const CollectOptions& options) 
   ATTUNE_ASSIGN_OR_RETURN(Tables tables, ReadTables(options));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlaceToMeasure(application.backends(), options.device));
-  ATTUNE_ASSIGN_OR_RETURN(const auto probe, DeviceProbe::Open(place));
+  ATTUNE_ASSIGN_OR_RETURN(const auto probe,
+                          DeviceProbe::Open(place, *ParseCacheState(options.cache)));
   // A table of times has no counters.
   if (!options.configs.empty()) probe->CountNothing();
   ATTUNE_ASSIGN_OR_RETURN(const auto machine, MachineLock::Open(place));
@@ -317,6 +345,9 @@ void AddCollectVerb(CLI::App& seer, Invocation& invocation) {
                    "Where kernels around the main ones go, as operators; only counters tell their "
                    "times")
       ->type_name("FILE");
+  verb->add_option("--cache", options->cache, "Cache state while timing and counting: warm or cold")
+      ->check(CLI::IsMember({"warm", "cold"}))
+      ->capture_default_str();
   AddDurationOption(*verb, "--budget", options->budget_ns, "End after this time");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {

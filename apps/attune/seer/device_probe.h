@@ -18,11 +18,11 @@
 namespace attune::seer {
 
 // Inputs are uniform in [-1, 1] and never zero, made once for the largest layer so far. A time is
-// the median of several samples of a warm call. Not thread-safe.
+// the median of several samples of a call whose caches are in one state. Not thread-safe.
 class DeviceProbe final : public LayerProbe {
  public:
   // kUnsupported where there is no cuDNN, or where the device does not tell what a call launches.
-  static Result<std::unique_ptr<DeviceProbe>> Open(const Place& place);
+  static Result<std::unique_ptr<DeviceProbe>> Open(const Place& place, CacheState cache);
 
   int64_t multiprocessors() const override { return observer_->multiprocessors(); }
   Result<LayerRun> Run(const Layer& layer, int algorithm) override;
@@ -48,6 +48,8 @@ class DeviceProbe final : public LayerProbe {
               CallCounter* counter)
       : solver_(solver), device_(std::move(device)), observer_(observer), counter_(counter) {}
 
+  Result<std::vector<std::vector<double>>> Count(Call& call);
+
   Result<Call> MakeReady(const Problem& problem, const std::string& algorithm);
   Result<double> TimeMs(const Call& call);
   Result<double> TimeMsOf(const Problem& problem);
@@ -64,6 +66,8 @@ class DeviceProbe final : public LayerProbe {
   LaunchObserver* const observer_;  // The device.
   CallCounter* const counter_;      // The device.
   std::map<size_t, std::unique_ptr<Buffer>> memory_;
+  CacheState cache_ = CacheState::kWarm;
+  size_t displaced_bytes_ = 0;  // That a copy to the device has to have to displace its caches.
   bool counts_ = true;
   std::string no_counters_;
 };

@@ -13,12 +13,27 @@ namespace attune {
 namespace seer {
 namespace {
 
+// SEER's own tables are workbooks of Excel: zipped XML, or before that compound files.
+Status CheckIsNoWorkbook(const std::string& file, std::string_view text) {
+  constexpr std::string_view kZip = "PK\x03\x04";
+  constexpr std::string_view kCompound = "\xD0\xCF\x11\xE0";
+  if (!text.starts_with(kZip) && !text.starts_with(kCompound)) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "cannot read '{0}': it is a workbook of Excel, and tables are comma-separated text. hint: "
+      "convert its first sheet with 'libreoffice --headless --convert-to csv {1}', or any sheet "
+      "with "
+      "python3 -c \"import sys, pandas; pandas.read_excel(sys.argv[1], sheet_name=0, header=None)"
+      ".to_csv(sys.argv[2], header=False, index=False)\" {1} table.csv",
+      file, ShellWord(file)));
+}
+
 // Reads each file with `read` and appends what it has. `read` takes a text.
 template <class Read>
 auto ReadAllOf(std::span<const std::string> files, Read read) -> decltype(read("")) {
   decltype(read("")) all;
   for (const std::string& file : files) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+    ATTUNE_RETURN_IF_ERROR(CheckIsNoWorkbook(file, text));
     auto rows = read(text);
     if (!rows.ok()) return rows.error().WithContext(fmt::format("'{}'", file));
     all->insert(all->end(), rows->begin(), rows->end());
@@ -99,6 +114,8 @@ void AddSeerVerb(CLI::App& program, Invocation& invocation) {
   seer::AddTrainVerb(*verb, invocation);
   seer::AddEvaluateVerb(*verb, invocation);
   seer::AddPickVerb(*verb, invocation);
+  seer::AddOccupancyVerb(*verb, invocation);
+  seer::AddParseVerb(*verb, invocation);
 }
 
 }  // namespace attune

@@ -17,6 +17,8 @@ void AddCollectVerb(CLI::App& seer, Invocation& invocation);
 void AddTrainVerb(CLI::App& seer, Invocation& invocation);
 void AddEvaluateVerb(CLI::App& seer, Invocation& invocation);
 void AddPickVerb(CLI::App& seer, Invocation& invocation);
+void AddOccupancyVerb(CLI::App& seer, Invocation& invocation);
+void AddParseVerb(CLI::App& seer, Invocation& invocation);
 
 // --algorithm-order cudnn|readme.
 void AddOrderOption(CLI::App& verb, AlgorithmOrder& order);
