@@ -71,8 +71,8 @@ def test_mistakes(attune, folder):
         err = attune.run("tune", "--kernel", str(broken), *size, status=2)[1]
         program.check("broken.json" in err and what in err, f"{what!r} is not in {err!r}")
 
-    refused(":17: /constraints/0: 'FAULTS", "FAULT == 0 or", "FAULTS == 0 or", "n=4")
-    refused(":11: /operands/3/shape/0", '["n / 2"]', '["n / (n - n)"]', "n=4")
+    refused(":17:19: /constraints/0: 'FAULTS", "FAULT == 0 or", "FAULTS == 0 or", "n=4")
+    refused(":11:48: /operands/3/shape/0", '["n / 2"]', '["n / (n - n)"]', "n=4")
     refused("'u8'", '"i32"', '"u8"', "n=4")
     refused("line 3", '"name": "axpy",', '"name" "axpy",', "n=4")
     refused("'n'", "axpy", "axpy")
