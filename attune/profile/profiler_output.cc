@@ -116,13 +116,20 @@ std::optional<Number> TakeNumber(std::string_view text, size_t& at, std::string_
   return value;
 }
 
+// Whether another number and nothing else stands behind the number that ends at `at`: 1 2 is no
+// time.
+bool IsFollowedByNumber(std::string_view text, size_t at) {
+  const size_t begin = SkipBlanks(text, at);
+  const size_t end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+  const size_t rest = SkipBlanks(text, end);
+  return begin > at && end > begin && (rest == text.size() || text[rest] == ',');
+}
+
 Result<double> TakeTime(const Line& line, size_t& at) {
   const size_t begin = at;
   const auto time = TakeNumber<double>(line.text, at, "ms");
-  // 1 2 is no time, and 1 ms is.
-  const size_t next = SkipBlanks(line.text, at);
   const bool has_unit = line.text.substr(0, at).ends_with("ms");
-  const bool is_alone = has_unit || next >= line.text.size() || !IsDigit(line.text[next]);
+  const bool is_alone = has_unit || !IsFollowedByNumber(line.text, at);
   if (time.has_value() && is_alone && CanBeMeasured(*time * kNsPerMs)) return *time;
   return line.WrongValue(begin, "TIME", "a number of milliseconds that can be measured");
 }
