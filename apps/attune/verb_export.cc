@@ -45,7 +45,8 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
           {"left_out", skipped}};
 }
 
-// What a run time serves with ATTUNE_TUNABLE_ENABLED=1: every operator has a line.
+// What a run time serves with ATTUNE_TUNABLE_ENABLED=1: every operator has a line. Name and kernel
+// of this host are left out, because the records may be those of another.
 TunableOpExport ResultsOfTuning(const std::vector<Choice>& choices, const Place& place) {
   TunableOpExport exported;
   std::vector<TunedProblem> problems;
@@ -56,7 +57,10 @@ TunableOpExport ResultsOfTuning(const std::vector<Choice>& choices, const Place&
       exported.skipped.push_back(fmt::format("{} was not measured.", Text(choice.problem)));
     }
   }
-  exported.content = ResultsFileText(problems, TunableIdentityAt(place));
+  TunableIdentity identity = TunableIdentityAt(place);
+  std::erase_if(identity.environment,
+                [](const auto& field) { return field.first.starts_with("host."); });
+  exported.content = ResultsFileText(problems, identity);
   return exported;
 }
 
