@@ -20,16 +20,6 @@ std::string Content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-int CoresInAffinityMask() {
-  // Larger than any machine that the kernel supports, so the call cannot fail for size.
-  constexpr int kMaxCores = 8192;
-  cpu_set_t* set = CPU_ALLOC(kMaxCores);
-  const size_t size = CPU_ALLOC_SIZE(kMaxCores);
-  const int cores = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 1;
-  CPU_FREE(set);
-  return std::max(cores, 1);
-}
-
 // Quota over period, rounded up; nothing if there is no limit ("max" in v2, -1 in v1).
 std::optional<int> QuotaInCores(const std::string& quota_text, const std::string& period_text) {
   const long long quota = std::strtoll(quota_text.c_str(), nullptr, 10);
@@ -57,7 +47,26 @@ bool NamesCpuController(std::string_view controllers) {
   return false;
 }
 
+// The number that `name` begins with; 0 if it has none that is positive.
+int NumberOf(const ProcessVariables& variables, std::string_view name) {
+  const std::string text = ValueOf(variables, name).value_or("");
+  return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 0L, 1L << 20));
+}
+
+// The smaller of two numbers of which 0 is none.
+int SmallerSet(int a, int b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
+
 }  // namespace
+
+int CoresInAffinityMask() {
+  // Larger than any machine that the kernel supports, so the call cannot fail for size.
+  constexpr int kMaxCores = 8192;
+  cpu_set_t* set = CPU_ALLOC(kMaxCores);
+  const size_t size = CPU_ALLOC_SIZE(kMaxCores);
+  const int cores = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 1;
+  CPU_FREE(set);
+  return std::max(cores, 1);
+}
 
 int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view membership) {
   int cores = 0;
@@ -81,6 +90,16 @@ int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view mem
     }
   }
   return cores;
+}
+
+int ThreadsAllowedBy(const ProcessVariables& variables) {
+  int allowed = 0;
+  for (const char* name :
+       {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    allowed = SmallerSet(allowed, NumberOf(variables, name));
+  }
+  if (allowed == 0) allowed = NumberOf(variables, "OMP_NUM_THREADS");
+  return SmallerSet(allowed, NumberOf(variables, "OMP_THREAD_LIMIT"));
 }
 
 int UsableCores() {

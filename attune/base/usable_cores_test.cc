@@ -56,6 +56,24 @@ TEST_F(CgroupTest, VersionOneIsReadFromTheCpuController) {
   EXPECT_EQ(CoresGrantedByCgroup(root_, "5:memory:/job\n4:cpu,cpuacct:/job\n"), 3);
 }
 
+TEST(ThreadsAllowedByTest, TheSmallestVariableOfABlasBinds) {
+  EXPECT_EQ(ThreadsAllowedBy({{"OPENBLAS_NUM_THREADS", "4"}, {"MKL_NUM_THREADS", "2"}}), 2);
+}
+
+TEST(ThreadsAllowedByTest, VariablesOfABlasGoBeforeThatOfOpenMp) {
+  EXPECT_EQ(ThreadsAllowedBy({{"OPENBLAS_NUM_THREADS", "4"}, {"OMP_NUM_THREADS", "1"}}), 4);
+  EXPECT_EQ(ThreadsAllowedBy({{"OMP_NUM_THREADS", "3,2"}}), 3);
+}
+
+TEST(ThreadsAllowedByTest, TheLimitOfOpenMpAlwaysBinds) {
+  EXPECT_EQ(ThreadsAllowedBy({{"OPENBLAS_NUM_THREADS", "4"}, {"OMP_THREAD_LIMIT", "2"}}), 2);
+}
+
+TEST(ThreadsAllowedByTest, WhatIsNoNumberAllowsEverything) {
+  EXPECT_EQ(ThreadsAllowedBy({}), 0);
+  EXPECT_EQ(ThreadsAllowedBy({{"OMP_NUM_THREADS", "many"}, {"OPENBLAS_NUM_THREADS", "0"}}), 0);
+}
+
 TEST(UsableCoresTest, AProcessOnOneCoreHasOne) {
   const OnOneCore one;
 

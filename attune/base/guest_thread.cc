@@ -1,0 +1,264 @@
+#include "attune/base/guest_thread.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <semaphore>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/process_room.h"
+#include "attune/base/signals_blocked.h"
+#include "attune/base/stack_room.h"
+#include "attune/base/steady_time.h"
+
+namespace attune {
+namespace {
+
+// How long an answer holds for a question like it.
+constexpr int64_t kFindingNs = 1'000'000'000;
+
+class ThreadAttributes {
+ public:
+  ThreadAttributes() { ::pthread_attr_init(&attributes_); }
+  ~ThreadAttributes() { ::pthread_attr_destroy(&attributes_); }
+  ThreadAttributes(const ThreadAttributes&) = delete;
+  ThreadAttributes& operator=(const ThreadAttributes&) = delete;
+
+  pthread_attr_t* get() { return &attributes_; }
+  void SetStack(size_t bytes) { (void)::pthread_attr_setstacksize(&attributes_, bytes); }
+
+ private:
+  pthread_attr_t attributes_;
+};
+
+// What was found for a number of threads, for a while. Racing writers leave one of theirs, which is
+// as good.
+struct Finding {
+  std::atomic<int> count{0};
+  std::atomic<int64_t> until_ns{0};
+
+  void Note(int found_for) {
+    count.store(found_for, std::memory_order_relaxed);
+    until_ns.store(SteadyNowNs() + kFindingNs, std::memory_order_relaxed);
+  }
+  bool Holds() const {
+    const int64_t until = until_ns.load(std::memory_order_relaxed);
+    return until != 0 && SteadyNowNs() < until;
+  }
+};
+constinit Finding last_refusal;
+constinit Finding last_success;
+
+// As many or more.
+bool WasRefusedLately(int count) {
+  return last_refusal.Holds() && count >= last_refusal.count.load(std::memory_order_relaxed);
+}
+
+Status Refuse(int count, std::string_view why) {
+  last_refusal.Note(count);
+  return ResourceExhausted(fmt::format("cannot start {} threads: {}", count, why));
+}
+
+Status CheckRoom(int count) {
+  if (WasRefusedLately(count)) {
+    return ResourceExhausted(
+        fmt::format("cannot start {} threads: the limits of this process were reached less than a "
+                    "second ago",
+                    count));
+  }
+  const uint64_t room = ThreadRoom();
+  if (!MayTakeThreads(static_cast<uint64_t>(count), room)) {
+    return Refuse(count,
+                  fmt::format("the limits of this process (pids cgroup, ulimit -u) leave {}, "
+                              "and {} stay free for the program",
+                              room, kThreadReserve));
+  }
+  if (AddressRoom() < kAddressReserveBytes) {
+    return Refuse(count, "the address space of this process is limited (ulimit -v, ulimit -d)");
+  }
+  return Status::Ok();
+}
+
+// Threads that exist at the same time until this goes.
+class TrialThreads {
+ public:
+  ~TrialThreads() {
+    go_.release(static_cast<std::ptrdiff_t>(threads_.size()));
+    for (const auto& thread : threads_) {
+      ::pthread_join(thread->handle, nullptr);
+      AwaitGone(thread->tid.load(std::memory_order_relaxed));
+    }
+  }
+
+  // 0, or why one more cannot be started.
+  int Add(pthread_attr_t* attributes) {
+    auto thread = std::make_unique<Thread>(go_);
+    const int error = ::pthread_create(&thread->handle, attributes, &Run, thread.get());
+    if (error == 0) threads_.push_back(std::move(thread));
+    return error;
+  }
+  void Reserve(size_t count) { threads_.reserve(count); }
+
+ private:
+  struct Thread {
+    explicit Thread(std::counting_semaphore<>& semaphore) : go(semaphore) {}
+    std::counting_semaphore<>& go;
+    pthread_t handle{};
+    std::atomic<pid_t> tid{0};
+  };
+
+  static void* Run(void* argument) {
+    auto* thread = static_cast<Thread*>(argument);
+    thread->tid.store(::gettid(), std::memory_order_relaxed);
+    thread->go.acquire();
+    return nullptr;
+  }
+
+  // A thread that was joined counts for a moment until the system has let it go.
+  static void AwaitGone(pid_t tid) {
+    constexpr int kTries = 1000;
+    for (int i = 0; i < kTries && tid != 0; ++i) {
+      if (::syscall(SYS_tgkill, ::getpid(), tid, 0) != 0) return;
+      ::usleep(10);
+    }
+  }
+
+  std::counting_semaphore<> go_{0};
+  std::vector<std::unique_ptr<Thread>> threads_;
+};
+
+// What the counts do not show: a filter of system calls, stacks too small for the thread-local data
+// of the program, a cgroup that is not mounted here.
+Status TryThreads(int count) {
+  const SignalsBlocked signals;
+  TrialThreads threads;
+  threads.Reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    // With the attributes that libraries use: none.
+    if (const int error = threads.Add(nullptr); error != 0) {
+      return Refuse(count, fmt::format("the system refuses: {}", std::strerror(error)));
+    }
+  }
+  return Status::Ok();
+}
+
+Status StackTooSmall(size_t bytes, const char* set_by) {
+  return ResourceExhausted(fmt::format(
+      "cannot start threads of a library: their stacks would have {} bytes ({}), less than {}",
+      bytes, set_by, kCallStackBytes));
+}
+
+// "512k" as OpenMP's variables have it: without a unit it is KiB. 0 if it says nothing.
+size_t StackBytesOf(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return 0;
+  char* end = nullptr;
+  const size_t value = std::strtoull(text, &end, 10);
+  while (*end == ' ') ++end;
+  constexpr std::string_view kUnits = "bkmgt";
+  const char unit = *end == '\0' ? 'k' : static_cast<char>(*end | 0x20);
+  const size_t power = kUnits.find(unit);
+  return power == std::string_view::npos ? 0 : value << (10 * power);
+}
+
+// Libraries start threads on the default stack, which follows RLIMIT_STACK, or on what OpenMP's
+// variables say.
+Status CheckStacksOfLibraries() {
+  for (const char* variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"}) {
+    const size_t bytes = StackBytesOf(variable);
+    if (bytes != 0 && bytes < kCallStackBytes) return StackTooSmall(bytes, variable);
+  }
+  ThreadAttributes attributes;
+  size_t bytes = 0;
+  const bool is_known = ::pthread_getattr_default_np(attributes.get()) == 0 &&
+                        ::pthread_attr_getstacksize(attributes.get(), &bytes) == 0;
+  return is_known && bytes < kCallStackBytes ? StackTooSmall(bytes, "ulimit -s") : Status::Ok();
+}
+
+// Signals of the program are for its own threads, but for those that what runs here causes itself:
+// the program may read operands in on a SIGSEGV.
+void LetOwnSignalsThrough() {
+  sigset_t own;
+  ::sigemptyset(&own);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+    ::sigaddset(&own, signal);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+}
+
+void* RunBody(void* argument) {
+  LetOwnSignalsThrough();
+  const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
+  try {
+    (*body)();
+  } catch (...) {
+    // No memory, most likely. The program goes on without the thread.
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+constinit thread_local int team_of_this_thread = 1;
+
+bool CheckTeam(int threads) {
+  if (!CheckThreads(threads - team_of_this_thread).ok()) return false;
+  team_of_this_thread = threads;
+  return true;
+}
+
+Status CheckThreads(int count) {
+  if (count <= 0) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(CheckStacksOfLibraries());
+  ATTUNE_RETURN_IF_ERROR(CheckRoom(count));
+  ATTUNE_RETURN_IF_ERROR(TryThreads(count));
+  last_success.Note(count);
+  return Status::Ok();
+}
+
+Status ExpectThreads(int count) {
+  const bool was_possible =
+      last_success.Holds() && count <= last_success.count.load(std::memory_order_relaxed);
+  return was_possible ? Status::Ok() : CheckThreads(count);
+}
+
+bool GuestThread::MayStart() { return !WasRefusedLately(1); }
+
+bool GuestThread::Start(std::function<void()> body, size_t stack_bytes) try {
+  if (!MayStart() || !CheckRoom(1).ok()) return false;
+  auto stored = std::make_unique<std::function<void()>>(std::move(body));
+  ThreadAttributes attributes;
+  attributes.SetStack(stack_bytes);
+  const SignalsBlocked signals;
+  int error = ::pthread_create(&thread_, attributes.get(), &RunBody, stored.get());
+  // The thread-local data of the program may take more than that.
+  if (error == EINVAL) error = ::pthread_create(&thread_, nullptr, &RunBody, stored.get());
+  if (error != 0) {
+    (void)Refuse(1, std::strerror(error));
+    return false;
+  }
+  (void)stored.release();
+  is_joinable_ = true;
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void GuestThread::Join() {
+  if (!is_joinable_) return;
+  is_joinable_ = false;
+  ::pthread_join(thread_, nullptr);
+}
+
+}  // namespace attune

@@ -1,0 +1,263 @@
+#include "attune/base/process_room.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace attune {
+namespace {
+
+constexpr size_t kMostPathBytes = 4096;
+// A dozen lines, each with a path.
+constexpr size_t kMostMembershipBytes = 16384;
+constexpr int kMostDescriptors = 64;
+
+uint64_t Smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+uint64_t LeftOf(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
+
+class OpenFile {
+ public:
+  explicit OpenFile(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~OpenFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  bool is_open() const { return fd_ >= 0; }
+  // Reads up to `size` - 1 bytes and ends them with a 0. False if there is nothing.
+  bool Read(char* text, size_t size) const {
+    size_t length = 0;
+    while (length + 1 < size) {
+      const ssize_t count = ::read(fd_, text + length, size - 1 - length);
+      if (count <= 0) break;
+      length += static_cast<size_t>(count);
+    }
+    text[length] = '\0';
+    return length > 0;
+  }
+
+ private:
+  const int fd_;
+};
+
+// `folder`/`name` from its beginning, as far as `size` allows.
+bool ReadText(const char* folder, const char* name, char* text, size_t size) {
+  char path[kMostPathBytes];
+  const int length = std::snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof path) return false;
+  const OpenFile file(path);
+  return file.is_open() && file.Read(text, size);
+}
+
+// The number in a file; kUnlimitedRoom for "max", and where there is no such file.
+uint64_t NumberIn(const char* folder, const char* name) {
+  char text[64];
+  if (!ReadText(folder, name, text, sizeof text)) return kUnlimitedRoom;
+  char* end = text;
+  const uint64_t value = std::strtoull(text, &end, 10);
+  return end == text ? kUnlimitedRoom : value;
+}
+
+// The number behind `field` at the beginning of a line of `text`; 0 if there is none.
+uint64_t FieldOf(const char* text, const char* field) {
+  const size_t length = std::strlen(field);
+  for (const char* line = text; line != nullptr && *line != '\0';) {
+    if (std::strncmp(line, field, length) == 0) return std::strtoull(line + length, nullptr, 10);
+    const char* end = std::strchr(line, '\n');
+    line = end == nullptr ? nullptr : end + 1;
+  }
+  return 0;
+}
+
+// What one cgroup leaves of a resource.
+using RoomOfGroup = uint64_t (*)(const char* folder, bool is_version2);
+
+uint64_t ThreadsOfGroup(const char* folder, bool) {
+  const uint64_t limit = NumberIn(folder, "pids.max");
+  if (limit == kUnlimitedRoom) return kUnlimitedRoom;
+  const uint64_t used = NumberIn(folder, "pids.current");
+  return used == kUnlimitedRoom ? 0 : LeftOf(limit, used);
+}
+
+uint64_t MemoryOfGroup(const char* folder, bool is_version2) {
+  // Above memory.high nothing is killed, but every allocation waits.
+  const uint64_t limit =
+      is_version2 ? Smaller(NumberIn(folder, "memory.max"), NumberIn(folder, "memory.high"))
+                  : NumberIn(folder, "memory.limit_in_bytes");
+  // Version 1 says no limit as the largest number of whole pages.
+  constexpr uint64_t kNoLimit = uint64_t{1} << 60;
+  if (limit >= kNoLimit) return kUnlimitedRoom;
+  const uint64_t used = NumberIn(folder, is_version2 ? "memory.current" : "memory.usage_in_bytes");
+  if (used == kUnlimitedRoom) return 0;
+  char statistics[kMostPathBytes];
+  if (!ReadText(folder, "memory.stat", statistics, sizeof statistics)) *statistics = '\0';
+  const uint64_t reclaimable =
+      FieldOf(statistics, is_version2 ? "inactive_file " : "total_inactive_file ");
+  return LeftOf(limit, LeftOf(used, reclaimable));
+}
+
+// Of the group `path` beneath the mount `top`, and of all above it: a limit binds what is below.
+uint64_t RoomUpwards(const char* top, const char* path, bool is_version2, RoomOfGroup room_of) {
+  char folder[kMostPathBytes];
+  const int length = std::snprintf(folder, sizeof folder, "%s%s", top, path);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof folder) return 0;
+  const size_t top_length = std::strlen(top);
+  uint64_t room = kUnlimitedRoom;
+  while (true) {
+    room = Smaller(room, room_of(folder, is_version2));
+    char* slash = std::strrchr(folder, '/');
+    if (slash == nullptr || static_cast<size_t>(slash - folder) < top_length) return room;
+    *slash = '\0';
+  }
+}
+
+bool Names(const char* controllers, const char* end, const char* wanted) {
+  const size_t length = std::strlen(wanted);
+  while (controllers < end) {
+    const char* comma = controllers;
+    while (comma < end && *comma != ',') ++comma;
+    if (static_cast<size_t>(comma - controllers) == length &&
+        std::strncmp(controllers, wanted, length) == 0) {
+      return true;
+    }
+    controllers = comma + 1;
+  }
+  return false;
+}
+
+// `line` is "id:controllers:path"; version 2 names no controllers.
+uint64_t RoomOfMembership(const char* cgroups, const char* line, const char* controller,
+                          RoomOfGroup room_of) {
+  const char* first = std::strchr(line, ':');
+  const char* second = first == nullptr ? nullptr : std::strchr(first + 1, ':');
+  if (second == nullptr) return kUnlimitedRoom;
+  const bool is_version2 = second == first + 1;
+  if (!is_version2 && !Names(first + 1, second, controller)) return kUnlimitedRoom;
+  uint64_t room = kUnlimitedRoom;
+  // Beside version 1, version 2 is mounted in a folder of its own.
+  for (const char* mount : {is_version2 ? "" : controller, is_version2 ? "unified" : nullptr}) {
+    if (mount == nullptr) continue;
+    char top[kMostPathBytes];
+    const int length =
+        std::snprintf(top, sizeof top, "%s%s%s", cgroups, *mount == '\0' ? "" : "/", mount);
+    if (length < 0 || static_cast<size_t>(length) >= sizeof top) return 0;
+    room = Smaller(room, RoomUpwards(top, second + 1, is_version2, room_of));
+  }
+  return room;
+}
+
+uint64_t RoomInCgroups(const RoomSources& sources, const char* controller, RoomOfGroup room_of) {
+  char memberships[kMostMembershipBytes];
+  if (!ReadText(sources.proc, "self/cgroup", memberships, sizeof memberships)) {
+    // A system without cgroups, or one that does not tell.
+    return ReadText(sources.proc, "self/statm", memberships, sizeof memberships) ? kUnlimitedRoom
+                                                                                 : 0;
+  }
+  uint64_t room = kUnlimitedRoom;
+  for (char* line = memberships; line != nullptr && *line != '\0';) {
+    char* end = std::strchr(line, '\n');
+    if (end != nullptr) *end = '\0';
+    room = Smaller(room, RoomOfMembership(sources.cgroups, line, controller, room_of));
+    line = end == nullptr ? nullptr : end + 1;
+  }
+  return room;
+}
+
+uint64_t LimitOf(__rlimit_resource resource) {
+  rlimit limit;
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimitedRoom;
+  return limit.rlim_cur;
+}
+
+// Threads of the whole system; kUnlimitedRoom if it does not tell. "0.2 0.1 0.1 1/234 4711".
+uint64_t ThreadsOfSystem(const char* proc) {
+  char text[128];
+  if (!ReadText(proc, "loadavg", text, sizeof text)) return kUnlimitedRoom;
+  const char* slash = std::strchr(text, '/');
+  return slash == nullptr ? kUnlimitedRoom : std::strtoull(slash + 1, nullptr, 10);
+}
+
+// Threads of the user of this process that it can see.
+uint64_t ThreadsOfUser(const char* proc) {
+  DIR* folder = ::opendir(proc);
+  if (folder == nullptr) return kUnlimitedRoom;
+  uint64_t threads = 0;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (*entry->d_name < '1' || *entry->d_name > '9') continue;
+    char name[300];
+    std::snprintf(name, sizeof name, "%s/status", entry->d_name);
+    char text[kMostPathBytes];
+    if (!ReadText(proc, name, text, sizeof text)) continue;
+    if (FieldOf(text, "Uid:") == ::getuid()) threads += FieldOf(text, "Threads:");
+  }
+  ::closedir(folder);
+  return threads;
+}
+
+// All threads of the system are no fewer than those of one user, and counted at once; the user's
+// own are looked for only where that leaves little.
+uint64_t RoomByUserLimit(const char* proc) {
+  const uint64_t limit = LimitOf(RLIMIT_NPROC);
+  if (limit == kUnlimitedRoom) return kUnlimitedRoom;
+  constexpr uint64_t kPlenty = 16 * kThreadReserve;
+  const uint64_t room = LeftOf(limit, ThreadsOfSystem(proc));
+  return room >= kPlenty ? room : LeftOf(limit, ThreadsOfUser(proc));
+}
+
+}  // namespace
+
+uint64_t ThreadRoom(const RoomSources& sources) {
+  const uint64_t used = ThreadsOfSystem(sources.proc);
+  const uint64_t in_system = used == kUnlimitedRoom
+                                 ? kUnlimitedRoom
+                                 : LeftOf(NumberIn(sources.proc, "sys/kernel/threads-max"), used);
+  return Smaller(Smaller(in_system, RoomByUserLimit(sources.proc)),
+                 RoomInCgroups(sources, "pids", ThreadsOfGroup));
+}
+
+uint64_t AddressRoom(const RoomSources& sources) {
+  const uint64_t space = LimitOf(RLIMIT_AS);
+  const uint64_t data = LimitOf(RLIMIT_DATA);
+  if (space == kUnlimitedRoom && data == kUnlimitedRoom) return kUnlimitedRoom;
+  char text[128];
+  if (!ReadText(sources.proc, "self/statm", text, sizeof text)) return 0;
+  // Pages: size, resident, shared, text, 0, data and stack.
+  const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  char* next = text;
+  uint64_t pages[6] = {};
+  for (uint64_t& value : pages) value = std::strtoull(next, &next, 10);
+  const uint64_t in_space = space == kUnlimitedRoom ? space : LeftOf(space, pages[0] * page_bytes);
+  const uint64_t in_data = data == kUnlimitedRoom ? data : LeftOf(data, pages[5] * page_bytes);
+  return Smaller(in_space, in_data);
+}
+
+uint64_t MemoryRoom(const RoomSources& sources) {
+  return RoomInCgroups(sources, "memory", MemoryOfGroup);
+}
+
+bool HasDescriptors(int count) {
+  int opened[kMostDescriptors];
+  int made = 0;
+  while (made < count && made < kMostDescriptors) {
+    const int fd = ::open("/", O_PATH | O_CLOEXEC);
+    if (fd < 0) break;
+    opened[made++] = fd;
+  }
+  for (int i = 0; i < made; ++i) ::close(opened[i]);
+  return made >= count;
+}
+
+const char* ScarceForLoading(const RoomSources& sources) {
+  if (!HasDescriptors(kDescriptorReserve)) return "open files (ulimit -n)";
+  if (AddressRoom(sources) < kAddressReserveBytes) return "address space (ulimit -v, ulimit -d)";
+  if (MemoryRoom(sources) < kMemoryReserveBytes) return "memory of the cgroup (memory.max)";
+  return nullptr;
+}
+
+}  // namespace attune

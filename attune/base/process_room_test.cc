@@ -1,0 +1,176 @@
+#include "attune/base/process_room.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "attune/base/scratch_folder.h"
+
+namespace attune {
+namespace {
+
+// A system that is files of a folder: no limit but what a test writes.
+class ProcessRoomTest : public ::testing::Test {
+ protected:
+  ProcessRoomTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("attune_room_" + std::to_string(::getpid()))),
+        proc_((folder_ / "proc").string()),
+        cgroups_((folder_ / "cgroup").string()),
+        sources_{proc_.c_str(), cgroups_.c_str()} {
+    Write("proc/self/cgroup", "");
+    Write("proc/loadavg", "0.00 0.00 0.00 1/150 4711");
+    Write("proc/sys/kernel/threads-max", "100000");
+  }
+  ~ProcessRoomTest() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& file, const std::string& content) {
+    std::filesystem::create_directories((folder_ / file).parent_path());
+    std::ofstream(folder_ / file) << content << "\n";
+  }
+
+  const std::filesystem::path folder_;
+  const std::string proc_;
+  const std::string cgroups_;
+  const RoomSources sources_;
+};
+
+TEST_F(ProcessRoomTest, PidsOfVersionOneLeaveWhatIsNotUsed) {
+  Write("proc/self/cgroup", "9:cpu,cpuacct:/job\n8:pids:/job");
+  Write("cgroup/pids/job/pids.max", "20");
+  Write("cgroup/pids/job/pids.current", "17");
+
+  EXPECT_EQ(ThreadRoom(sources_), 3);
+}
+
+TEST_F(ProcessRoomTest, TheTightestGroupOnTheWayUpBinds) {
+  Write("proc/self/cgroup", "0::/slice/job");
+  Write("cgroup/slice/job/pids.max", "max");
+  Write("cgroup/slice/job/pids.current", "4");
+  Write("cgroup/slice/pids.max", "10");
+  Write("cgroup/slice/pids.current", "8");
+
+  EXPECT_EQ(ThreadRoom(sources_), 2);
+}
+
+TEST_F(ProcessRoomTest, AContainerSeesItsGroupAtTheTop) {
+  Write("proc/self/cgroup", "8:pids:/docker/abc");
+  Write("cgroup/pids/pids.max", "10");
+  Write("cgroup/pids/pids.current", "10");
+
+  EXPECT_EQ(ThreadRoom(sources_), 0);
+}
+
+TEST_F(ProcessRoomTest, VersionTwoBesideVersionOneCounts) {
+  Write("proc/self/cgroup", "8:memory:/\n0::/job");
+  Write("cgroup/unified/job/pids.max", "6");
+  Write("cgroup/unified/job/pids.current", "1");
+
+  EXPECT_EQ(ThreadRoom(sources_), 5);
+}
+
+TEST_F(ProcessRoomTest, TheThreadsOfTheSystemAreLimitedToo) {
+  Write("proc/sys/kernel/threads-max", "200");
+
+  EXPECT_EQ(ThreadRoom(sources_), 50);
+}
+
+TEST_F(ProcessRoomTest, WithoutAnswersThereIsNoRoom) {
+  std::filesystem::remove_all(folder_ / "proc");
+
+  EXPECT_EQ(ThreadRoom(sources_), 0);
+  EXPECT_EQ(MemoryRoom(sources_), 0);
+}
+
+TEST_F(ProcessRoomTest, ASystemWithoutCgroupsSetsNoLimitByThem) {
+  std::filesystem::remove(folder_ / "proc/self/cgroup");
+  Write("proc/self/statm", "1000 10 10 1 0 300 0");
+
+  EXPECT_EQ(MemoryRoom(sources_), kUnlimitedRoom);
+}
+
+TEST_F(ProcessRoomTest, CachesOfFilesAreFreeMemory) {
+  Write("proc/self/cgroup", "4:memory:/job");
+  Write("cgroup/memory/job/memory.limit_in_bytes", "1000000");
+  Write("cgroup/memory/job/memory.usage_in_bytes", "900000");
+  Write("cgroup/memory/job/memory.stat", "cache 500000\ntotal_inactive_file 400000");
+
+  EXPECT_EQ(MemoryRoom(sources_), 500'000);
+}
+
+TEST_F(ProcessRoomTest, MemoryOfVersionTwoIsBoundByHighToo) {
+  Write("proc/self/cgroup", "0::/job");
+  Write("cgroup/job/memory.max", "max");
+  Write("cgroup/job/memory.high", "1000000");
+  Write("cgroup/job/memory.current", "700000");
+  Write("cgroup/job/memory.stat", "anon 1\ninactive_file 100000");
+
+  EXPECT_EQ(MemoryRoom(sources_), 400'000);
+}
+
+TEST_F(ProcessRoomTest, NoLimitOnMemoryIsNone) {
+  Write("proc/self/cgroup", "4:memory:/job");
+  Write("cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712");
+
+  EXPECT_EQ(MemoryRoom(sources_), kUnlimitedRoom);
+}
+
+// Runs what follows under a limit of this process.
+class LimitSet {
+ public:
+  LimitSet(__rlimit_resource resource, rlim_t value) : resource_(resource) {
+    ::getrlimit(resource, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = value;
+    ::setrlimit(resource, &limit);
+  }
+  ~LimitSet() { ::setrlimit(resource_, &before_); }
+
+ private:
+  const __rlimit_resource resource_;
+  rlimit before_{};
+};
+
+TEST_F(ProcessRoomTest, TheAddressSpaceLeavesWhatIsNotMapped) {
+  Write("proc/self/statm", "1000 10 10 1 0 300 0");
+  const LimitSet limit(RLIMIT_DATA, rlim_t{1300} * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)));
+
+  EXPECT_EQ(AddressRoom(sources_), 1000 * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+TEST_F(ProcessRoomTest, WithoutALimitTheAddressSpaceIsNotLookedAt) {
+  EXPECT_EQ(AddressRoom(sources_), kUnlimitedRoom);
+}
+
+TEST_F(ProcessRoomTest, DescriptorsAreCountedByOpeningThem) {
+  const LimitSet limit(RLIMIT_NOFILE, 64);
+
+  EXPECT_TRUE(HasDescriptors(4));
+  EXPECT_FALSE(HasDescriptors(64));
+  EXPECT_TRUE(HasDescriptors(4));
+}
+
+TEST_F(ProcessRoomTest, WithoutDescriptorsNothingIsLoaded) {
+  const LimitSet limit(RLIMIT_NOFILE, 0);
+
+  EXPECT_STREQ(ScarceForLoading(), "open files (ulimit -n)");
+}
+
+TEST(MayTakeThreadsTest, AQuarterAtMostAndAReserveStays) {
+  EXPECT_TRUE(MayTakeThreads(1, 33));
+  EXPECT_FALSE(MayTakeThreads(1, 32));
+  EXPECT_FALSE(MayTakeThreads(63, 250));
+  EXPECT_TRUE(MayTakeThreads(63, 252));
+  EXPECT_TRUE(MayTakeThreads(63, kUnlimitedRoom));
+  EXPECT_TRUE(MayTakeThreads(0, 0));
+}
+
+}  // namespace
+}  // namespace attune
