@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
 #include "attune/solver/plugin.h"
+#include "backends/host/absent_solver.h"
 #include "backends/host/cpu.h"
 #include "backends/host/execution_environment.h"
 #include "backends/host/gemm/gemm_solvers.h"
@@ -38,14 +40,21 @@ BlasDialect Redirected(BlasDialect dialect, const std::string& path, const char*
 }
 
 struct Plugin {
+  std::string name;
   const PluginDescription* description = nullptr;
   LibraryReport report;
+  Status kept_out;  // Why the limits of this process keep it from being loaded; Ok if they do not.
 };
 
 Plugin OpenPlugin(const std::string& name) {
+  if (const char* scarce = ScarceForLoading()) {
+    const Status kept_out = ResourceExhausted(
+        fmt::format("cannot load the plug-in {}: too little is left of {}", name, scarce));
+    return {name, nullptr, MissingLibrary(name, kept_out.message()), kept_out};
+  }
   const Result<const PluginDescription*> loaded = LoadPlugin(name);
-  if (!loaded.ok()) return {nullptr, MissingLibrary(name, loaded.error().message())};
-  Plugin plugin{*loaded, FoundLibrary(name, "", "", "")};
+  if (!loaded.ok()) return {name, nullptr, MissingLibrary(name, loaded.error().message()), {}};
+  Plugin plugin{name, *loaded, FoundLibrary(name, "", "", ""), {}};
   if (plugin.description->report != nullptr) plugin.report = plugin.description->report();
   return plugin;
 }
@@ -122,6 +131,12 @@ class HostBackend final : public Backend {
   void MakeSolvers() {
     SolverList brought;
     for (const Plugin& plugin : plugins_) {
+      if (!plugin.kept_out.ok()) {
+        for (const char* operator_name : {"gemm", "conv"}) {
+          brought.push_back(std::make_unique<AbsentSolver>(
+              fmt::format("host.{}-{}", plugin.name, operator_name), plugin.kept_out));
+        }
+      }
       if (plugin.description == nullptr || plugin.description->make_solvers == nullptr) continue;
       for (auto& solver : plugin.description->make_solvers()) brought.push_back(std::move(solver));
     }

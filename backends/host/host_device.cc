@@ -64,7 +64,7 @@ Target TargetOf(const CpuDescription& cpu) {
 }
 
 HostDevice::HostDevice(const CpuDescription& cpu, ThreadPool& pool)
-    : target_(TargetOf(cpu)), displacer_(cpu, pool), counters_(MakePerfCounters()) {}
+    : target_(TargetOf(cpu)), pool_(pool), displacer_(cpu, pool), counters_(MakePerfCounters()) {}
 
 Result<std::unique_ptr<Buffer>> HostDevice::Allocate(size_t size_bytes) {
   if (size_bytes < kHugePagesFromBytes) return NewBuffer(size_bytes, kPageBytes);
@@ -103,8 +103,13 @@ Result<double> HostDevice::TimeNs(Executable& executable, const Arguments& argum
     return InvalidArgument(
         fmt::format("A timing request needs at least one launch, not {}.", request.launches));
   }
-  return request.cache == CacheState::kCold ? TimeColdNs(executable, arguments, request.launches)
-                                            : TimeWarmNs(executable, arguments, request.launches);
+  (void)pool_.TakeShortage();
+  auto timed = request.cache == CacheState::kCold
+                   ? TimeColdNs(executable, arguments, request.launches)
+                   : TimeWarmNs(executable, arguments, request.launches);
+  if (!timed.ok() || !pool_.TakeShortage()) return timed;
+  return ResourceExhausted(
+      "cannot time it: the limits of this process (pids cgroup, ulimit -u) leave too few threads");
 }
 
 Result<double> HostDevice::TimeWarmNs(Executable& executable, const Arguments& arguments,

@@ -46,6 +46,7 @@ class HostDevice final : public Device, public CallCounter {
   Result<double> TimeColdNs(Executable& executable, const Arguments& arguments, int launches);
 
   const Target target_;
+  ThreadPool& pool_;
   CacheDisplacer displacer_;
   const std::unique_ptr<CounterSource> counters_;
 };

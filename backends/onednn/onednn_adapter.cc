@@ -11,6 +11,9 @@
 #include <oneapi/dnnl/dnnl_config.h>
 #include <oneapi/dnnl/dnnl_version.h>
 
+#include "attune/base/guest_thread.h"
+#include "attune/base/process_room.h"
+
 // Weak, so that these resolve to the very runtime that oneDNN brought, and to null under another
 // one. Linking an OpenMP library here could put a second runtime (libgomp beside libomp) into the
 // process.
@@ -345,6 +348,15 @@ bool CanSetThreadCount() {
 #else
   return false;
 #endif
+}
+
+Status CheckResources(int threads) {
+  if (!MayCompileInMemory()) {
+    return ResourceExhausted(
+        "oneDNN makes no primitives: too little is left of the address space (ulimit -v, ulimit "
+        "-d)");
+  }
+  return ExpectThreads(threads - 1);
 }
 
 ThreadCountScope::ThreadCountScope(int threads) {

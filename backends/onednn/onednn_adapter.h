@@ -84,4 +84,8 @@ class ThreadCountScope {
 // False if the thread count of this build of oneDNN cannot be chosen.
 bool CanSetThreadCount();
 
+// Ok if primitives for so many threads may be made: kResourceExhausted under limits that leave too
+// little of the address space, or of threads.
+Status CheckResources(int threads);
+
 }  // namespace attune::onednn

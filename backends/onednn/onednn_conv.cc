@@ -170,6 +170,7 @@ class ConvSolver final : public Solver {
 
   Result<std::unique_ptr<Executable>> Create(const Conv& conv, const Config& config) const {
     const int threads = static_cast<int>(IntegerAt(config, "threads"));
+    ATTUNE_RETURN_IF_ERROR(CheckResources(threads));
     const std::string& wanted = StringAt(config, "impl");
     const auto call = CallFor(conv, StringAt(config, "algorithm"), StringAt(config, "layout"));
     if (!call) return InvalidArgument("No such algorithm or layout: " + Text(config) + ".");

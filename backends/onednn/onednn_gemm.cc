@@ -232,6 +232,7 @@ class GemmExecutable final : public Executable {
 
  private:
   Status Replace(const Scalars& scalars) {
+    ATTUNE_RETURN_IF_ERROR(CheckResources(1));
     return AtLibraryEdge("creating a product for another alpha or beta", [&]() -> Status {
       auto sequence = CreateSequence(engine_, gemm_, config_, scalars);
       if (sequence == nullptr || sequence->workspace_bytes() > workspace_bytes_) {
@@ -310,6 +311,7 @@ class GemmSolver final : public Solver {
 
  private:
   Result<std::unique_ptr<Executable>> Create(const Gemm& gemm, const Config& config) const {
+    ATTUNE_RETURN_IF_ERROR(CheckResources(static_cast<int>(IntegerAt(config, "threads"))));
     auto sequence = CreateSequence(engine_, gemm, config, GuessedScalars(gemm));
     if (sequence == nullptr) {
       return Unsupported(fmt::format("oneDNN {} does not offer {} for {}.", LibraryVersion(),

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/guest_thread.h"
 #include "backends/onednn/onednn_adapter.h"
 
 namespace attune::onednn {
@@ -108,6 +109,10 @@ void PrimitiveSequence::Place(const Arguments& arguments) {
 }
 
 Status PrimitiveSequence::Run(const Arguments& arguments) {
+  if (!HasTeam(threads_)) {
+    return ResourceExhausted(fmt::format(
+        "cannot run oneDNN: the limits of this process leave too few threads for {}", threads_));
+  }
   const ThreadCountScope scope(threads_);
   try {
     Place(arguments);

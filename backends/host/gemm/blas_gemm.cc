@@ -16,13 +16,10 @@ class BlasKernel final : public ProductKernel {
 
   size_t scratch_bytes() const override { return 0; }
   bool Multiply(const MatrixProduct& product, std::byte*) const override {
-    if (as_vector_) {
-      library_.Gemv(type_, product, library_threads_);
-    } else {
-      library_.Gemm(type_, product, library_threads_);
-    }
-    return true;
+    return as_vector_ ? library_.Gemv(type_, product, library_threads_)
+                      : library_.Gemm(type_, product, library_threads_);
   }
+  bool IsReady() const override { return library_.IsReady(library_threads_); }
 
  private:
   BlasLibrary& library_;
@@ -57,7 +54,12 @@ class BlasGemm final : public GemmSolver {
 
   SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
     std::vector<WorkSplit> splits = UsefulSplits(gemm);
-    splits.insert(splits.begin(), WorkSplit::kLibrary);
+    // Threads that are started in each call cannot be made sure of, and where one is missing, C is
+    // wrong; ours divide the product as well.
+    const Result<BlasLibrary*> library = blas_.Get();
+    if (library.ok() && !(*library)->starts_threads_in_calls()) {
+      splits.insert(splits.begin(), WorkSplit::kLibrary);
+    }
     SpaceDescription space = DescribeDivision(target, splits);
     Parameter routine{"routine", {std::string("gemm")}};
     // Neither library turns a product with a vector into the routine for it, which reads the matrix
@@ -71,9 +73,12 @@ class BlasGemm final : public GemmSolver {
                                                           const Config& config) const override {
     ATTUNE_ASSIGN_OR_RETURN(BlasLibrary * library, blas_.Get());
     const Division division = DivisionOf(config);
-    return std::unique_ptr<const ProductKernel>(
-        std::make_unique<BlasKernel>(*library, gemm.type, StringAt(config, "routine") == "gemv",
-                                     division.split == WorkSplit::kLibrary ? division.threads : 1));
+    const bool is_library = division.split == WorkSplit::kLibrary;
+    const int library_threads = is_library ? division.threads : 1;
+    ATTUNE_RETURN_IF_ERROR(library->Prepare(is_library ? 1 : division.threads, library_threads)
+                               .WithContext("cannot make " + Subject() + " ready"));
+    return std::unique_ptr<const ProductKernel>(std::make_unique<BlasKernel>(
+        *library, gemm.type, StringAt(config, "routine") == "gemv", library_threads));
   }
 
   const LazyBlas& blas_;

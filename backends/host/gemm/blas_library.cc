@@ -1,11 +1,18 @@
 #include "backends/host/gemm/blas_library.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "attune/base/guest_thread.h"
+#include "attune/base/process_room.h"
+#include "attune/base/process_variables.h"
+#include "attune/base/usable_cores.h"
 #include "backends/host/library_report.h"
 
 namespace attune::host {
@@ -74,6 +81,54 @@ bool Has32BitIntegers(const SharedLibrary& object) {
   return width == nullptr || (width() & 0xFFFFFFFF) == 32;
 }
 
+// GCC's and LLVM's OpenMP. What a library depends on is searched, too.
+bool UsesOpenMp(const SharedLibrary& object) {
+  return object.Find("GOMP_parallel") != nullptr || object.Find("__kmpc_fork_call") != nullptr;
+}
+
+LibraryThreads::Kind KindOf(const SharedLibrary& object, const BlasDialect& dialect) {
+  if (UsesOpenMp(object)) return LibraryThreads::Kind::kPerCaller;
+  return dialect.keeps_threads ? LibraryThreads::Kind::kKept : LibraryThreads::Kind::kPerCall;
+}
+
+// What OpenBLAS takes for up to 64 threads, and a bit.
+constexpr size_t kListBytes = size_t{640} << 10;
+
+// Next to threads that are woken, this is not felt.
+bool HasMemory(size_t bytes) {
+  // Volatile, because compilers know that nobody needs what is freed at once.
+  void* volatile memory = std::malloc(bytes);
+  const bool is_there = memory != nullptr;
+  std::free(memory);
+  return is_there;
+}
+
+// As many as OpenBLAS starts when it is opened: by the first of its variables that has a number.
+int ThreadsOfOpenBlas() {
+  for (const char* name : {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    const int threads = std::atoi(VariableOr(name, "").c_str());
+    if (threads > 0) return std::min(threads, CoresInAffinityMask());
+  }
+  return CoresInAffinityMask();
+}
+
+// Ok if opening it is no burden on the program: it starts threads, and neither OpenBLAS nor BLIS
+// can do without memory that it asks for: one asks for ever, the other ends the process.
+Status CheckOpening(const BlasDialect& dialect) {
+  if (AddressRoom() != kUnlimitedRoom) {
+    return ResourceExhausted(fmt::format(
+        "cannot open {}: it does not survive a limit on the address space (ulimit -v, ulimit -d), "
+        "and the program does not use it itself",
+        dialect.name));
+  }
+  if (const char* scarce = ScarceForLoading()) {
+    return ResourceExhausted(
+        fmt::format("cannot open {}: too little is left of {}", dialect.name, scarce));
+  }
+  if (!dialect.starts_threads_when_opened) return Status::Ok();
+  return CheckThreads(ThreadsOfOpenBlas() - 1).WithContext("cannot open " + dialect.name);
+}
+
 }  // namespace
 
 struct BlasLibrary::Functions {
@@ -81,6 +136,8 @@ struct BlasLibrary::Functions {
   GemmFunction<double>* dgemm = nullptr;
   GemvFunction<float>* sgemv = nullptr;
   GemvFunction<double>* dgemv = nullptr;
+  void* (*take_memory)(int) = nullptr;  // These two may be null.
+  void (*give_memory)(void*) = nullptr;
 
   bool complete() const {
     return sgemm != nullptr && dgemm != nullptr && sgemv != nullptr && dgemv != nullptr;
@@ -98,7 +155,11 @@ BlasDialect OpenBlasDialect() {
           .get_threads_symbol = "openblas_get_num_threads",
           .version_symbol = "openblas_get_config",
           .core_symbol = "openblas_get_corename",
-          .serial_multiplications = kOpenBlasSerialMultiplications};
+          .serial_multiplications = kOpenBlasSerialMultiplications,
+          .starts_threads_when_opened = true,
+          .keeps_threads = true,
+          .take_memory_symbol = "blas_memory_alloc",
+          .give_memory_symbol = "blas_memory_free"};
 }
 
 // The OpenMP flavour first: it keeps its threads between calls, the other one starts new ones each
@@ -116,6 +177,7 @@ BlasDialect BlisDialect() {
 
 Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialect) {
   const bool was_loaded = SharedLibrary::IsLoaded(dialect.file_names);
+  if (!was_loaded) ATTUNE_RETURN_IF_ERROR(CheckOpening(dialect));
   Result<SharedLibrary> object = SharedLibrary::Open(dialect.file_names);
   if (!object.ok()) {
     return Unavailable(fmt::format("{} The Debian package {} brings it.", object.error().message(),
@@ -126,6 +188,10 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   functions.dgemm = object->FindFunction<GemmFunction<double>>("cblas_dgemm");
   functions.sgemv = object->FindFunction<GemvFunction<float>>("cblas_sgemv");
   functions.dgemv = object->FindFunction<GemvFunction<double>>("cblas_dgemv");
+  if (dialect.take_memory_symbol != nullptr) {
+    functions.take_memory = object->FindFunction<void*(int)>(dialect.take_memory_symbol);
+    functions.give_memory = object->FindFunction<void(void*)>(dialect.give_memory_symbol);
+  }
   const auto set_threads = object->FindFunction<void(int)>(dialect.set_threads_symbol);
   if (!functions.complete() || set_threads == nullptr || !Has32BitIntegers(*object)) {
     return Unavailable(fmt::format(
@@ -133,12 +199,18 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
         "Debian package {} brings one that does.",
         object->path(), dialect.set_threads_symbol, dialect.name, dialect.package));
   }
-  // Where the program itself uses the library, its number of threads is the program's business.
-  const auto get_threads = was_loaded && dialect.get_threads_symbol != nullptr
-                               ? object->FindFunction<int()>(dialect.get_threads_symbol)
-                               : nullptr;
-  std::unique_ptr<BlasLibrary> library(new BlasLibrary(*object, functions, set_threads, get_threads,
-                                                       dialect.serial_multiplications));
+  const auto get_threads = dialect.get_threads_symbol == nullptr
+                               ? nullptr
+                               : object->FindFunction<int()>(dialect.get_threads_symbol);
+  ThreadCount threads;
+  threads.set = set_threads;
+  // Where the program itself uses the library, its number of threads is the program's business, and
+  // whether they run is not known.
+  threads.get = was_loaded ? get_threads : nullptr;
+  threads.kind = KindOf(*object, dialect);
+  threads.running = was_loaded || get_threads == nullptr ? 1 : get_threads();
+  std::unique_ptr<BlasLibrary> library(
+      new BlasLibrary(*object, functions, threads, dialect.serial_multiplications));
   library->version_ = VersionIn(TextFrom(*object, dialect.version_symbol).c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
@@ -151,39 +223,75 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
 }
 
 BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
-                         ThreadCountGate::SetFunction set, ThreadCountGate::GetFunction get,
-                         int64_t serial_multiplications)
+                         const ThreadCount& threads, int64_t serial_multiplications)
     : object_(std::move(object)),
       functions_(std::make_unique<const Functions>(functions)),
-      gate_(set, get),
+      gate_(threads.set, threads.get),
+      setting_of_program_(threads.get),
+      threads_(threads.kind, threads.running),
       serial_multiplications_(serial_multiplications) {}
 
 BlasLibrary::~BlasLibrary() = default;
 
-bool BlasLibrary::threads_survive_fork() const {
-  // What it depends on is searched, too: the entry points of GCC's and of LLVM's OpenMP.
-  return object_.Find("GOMP_parallel") == nullptr && object_.Find("__kmpc_fork_call") == nullptr;
+bool BlasLibrary::threads_survive_fork() const { return !UsesOpenMp(object_); }
+
+Status BlasLibrary::Prepare(int callers, int threads) {
+  // What the program set may have to run again after a fork, even for a call on one thread.
+  const int set = setting_of_program_ == nullptr ? 1 : setting_of_program_();
+  const bool takes_memory = callers > 1 || threads > set;
+  const bool is_limited = AddressRoom() != kUnlimitedRoom;
+  if (takes_memory && is_limited) {
+    return ResourceExhausted(
+        "cannot compute on several threads: each needs memory of the library, which does not "
+        "survive a limit on the address space (ulimit -v, ulimit -d)");
+  }
+  const bool are_running = threads_.AreRunning(threads);
+  ATTUNE_RETURN_IF_ERROR(threads_.Check(std::max(threads, set)));
+  if (!are_running) {
+    // Right after the check, so that no call starts any.
+    const ThreadCountGate::Pass pass(gate_, threads);
+  }
+  if (!is_limited) MakeMemory(callers);
+  return Status::Ok();
 }
 
-void BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
+void BlasLibrary::MakeMemory(int callers) {
+  if (functions_->take_memory == nullptr || functions_->give_memory == nullptr) return;
+  constexpr int kForCalls = 0;  // Of its kinds.
+  // Threads of the library that have just been started may take some before a call does.
+  constexpr int kSpares = 2;
+  const std::lock_guard<std::mutex> lock(memory_mutex_);
+  std::vector<void*> taken;
+  for (int i = 0; i < callers + kSpares; ++i) taken.push_back(functions_->take_memory(kForCalls));
+  for (void* memory : taken) functions_->give_memory(memory);
+}
+
+bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
   assert(type == DataType::kF32 || type == DataType::kF64);
   const int64_t elements = product.m * product.n;
   // Next to so small a product the gate is felt.
   if (elements <= serial_multiplications_ && elements * product.k <= serial_multiplications_) {
-    return CallGemm(type, product);
+    CallGemm(type, product);
+    return true;
   }
+  if (!threads_.MayCall(threads)) return false;
+  // OpenBLAS ends the process where a product on several threads finds no memory for its lists.
+  if (threads > 1 && !HasMemory(kListBytes)) return false;
   const ThreadCountGate::Pass pass(gate_, threads);
   CallGemm(type, product);
+  return true;
 }
 
-void BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
+bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
   assert(product.m == 1 || product.n == 1);
+  if (!threads_.MayCall(threads)) return false;
   const ThreadCountGate::Pass pass(gate_, threads);
   if (type == DataType::kF32) {
     CallGemv(functions_->sgemv, product);
   } else {
     CallGemv(functions_->dgemv, product);
   }
+  return true;
 }
 
 Result<BlasLibrary*> LazyBlas::Get() const {

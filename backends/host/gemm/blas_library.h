@@ -9,6 +9,7 @@
 
 #include "attune/base/status.h"
 #include "attune/solver/backend.h"
+#include "backends/host/gemm/library_threads.h"
 #include "backends/host/gemm/matrix_product.h"
 #include "backends/host/gemm/thread_count_gate.h"
 #include "backends/host/shared_library.h"
@@ -28,6 +29,14 @@ struct BlasDialect {
   // A gemm of at most so many multiplications (m * n * k) it computes on the calling thread,
   // whatever its number of threads; 0: none.
   int64_t serial_multiplications = 0;
+  // Opening it starts a thread for each further processor, or as many as its variables say.
+  bool starts_threads_when_opened = false;
+  // Whether its flavour with POSIX threads keeps them from call to call.
+  bool keeps_threads = false;
+  // void*(int) and void(void*): the memory that each call takes, which it waits for for ever where
+  // there is none, and the library keeps. May be null.
+  const char* take_memory_symbol = nullptr;
+  const char* give_memory_symbol = nullptr;
 };
 BlasDialect OpenBlasDialect();
 BlasDialect BlisDialect();
@@ -41,9 +50,18 @@ class BlasLibrary {
 
   // cblas_sgemm or cblas_dgemm on `threads` threads of the library. REQUIRES: type is kF32 or kF64;
   // sizes and leading dimensions below 2^31.
-  void Gemm(DataType type, const MatrixProduct& product, int threads);
+  // False, with nothing written, if the threads that this takes cannot be started any more.
+  bool Gemm(DataType type, const MatrixProduct& product, int threads);
   // The same through cblas_sgemv or cblas_dgemv. REQUIRES: product.m == 1 or product.n == 1.
-  void Gemv(DataType type, const MatrixProduct& product, int threads);
+  bool Gemv(DataType type, const MatrixProduct& product, int threads);
+
+  // Whether `callers` threads at a time may compute on `threads` threads each; those that are
+  // missing are started where the library keeps them. kResourceExhausted says why not.
+  Status Prepare(int callers, int threads);
+  // Whether Gemm() would compute now.
+  bool IsReady(int threads) { return threads_.MayCall(threads); }
+  // Whether each call on several threads starts new ones.
+  bool starts_threads_in_calls() const { return threads_.kind() == LibraryThreads::Kind::kPerCall; }
 
   // Whether it computes on several threads in a child that was forked after it had done so: OpenMP
   // waits for threads that only the parent has; the flavours with POSIX threads start new ones.
@@ -56,14 +74,26 @@ class BlasLibrary {
 
  private:
   struct Functions;
-  BlasLibrary(SharedLibrary object, const Functions& functions, ThreadCountGate::SetFunction set,
-              ThreadCountGate::GetFunction get, int64_t serial_multiplications);
+  // How its number of threads is set. `get` is null but where the program itself uses the library.
+  struct ThreadCount {
+    ThreadCountGate::SetFunction set;
+    ThreadCountGate::GetFunction get;
+    LibraryThreads::Kind kind;
+    int running;
+  };
+  BlasLibrary(SharedLibrary object, const Functions& functions, const ThreadCount& threads,
+              int64_t serial_multiplications);
 
   void CallGemm(DataType type, const MatrixProduct& product) const;
+  // So that `callers` calls at a time find the memory of the library made.
+  void MakeMemory(int callers);
 
   SharedLibrary object_;
   std::unique_ptr<const Functions> functions_;
   ThreadCountGate gate_;
+  const ThreadCountGate::GetFunction setting_of_program_;  // Null unless it is the program's.
+  LibraryThreads threads_;
+  std::mutex memory_mutex_;  // Held while memory is made.
   const int64_t serial_multiplications_;
   std::string version_;
   std::string core_;

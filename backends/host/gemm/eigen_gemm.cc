@@ -29,8 +29,12 @@ class EigenKernel final : public ProductKernel {
 
   size_t scratch_bytes() const override { return 0; }
   bool Multiply(const MatrixProduct& product, std::byte*) const override {
-    return type_ == DataType::kF32 ? eigen_.gemm_f32(GemmCallOf<float>(product))
-                                   : eigen_.gemm_f64(GemmCallOf<double>(product));
+    if (type_ == DataType::kF32) {
+      eigen_.gemm_f32(GemmCallOf<float>(product));
+    } else {
+      eigen_.gemm_f64(GemmCallOf<double>(product));
+    }
+    return true;
   }
 
  private:

@@ -103,10 +103,11 @@ Status GemmExecutable::Run(const Arguments& arguments) {
   product.c = Address(arguments.operands[2]);
   if (gemm_.alpha == ScalarClass::kOther) product.alpha = arguments.alpha;
   if (gemm_.beta == ScalarClass::kOther) product.beta = arguments.beta;
-  return kernel_->Multiply(product, Address(arguments.workspace)) ? Status::Ok() : NoMemory();
+  return kernel_->Multiply(product, Address(arguments.workspace)) ? Status::Ok() : OutOfResources();
 }
 
 Status GemmExecutable::RunInParts(const Arguments& arguments) const {
+  if (!kernel_->IsReady()) return OutOfResources();
   const Operands operands = Bind(arguments);
   std::atomic<bool> failed{false};
   switch (split_) {
@@ -123,12 +124,14 @@ Status GemmExecutable::RunInParts(const Arguments& arguments) const {
       RunByDepth(operands, failed);
       break;
   }
-  return failed.load() ? NoMemory() : Status::Ok();
+  return failed.load() ? OutOfResources() : Status::Ok();
 }
 
-Status GemmExecutable::NoMemory() const {
+Status GemmExecutable::OutOfResources() const {
   return ResourceExhausted(
-      fmt::format("There is no memory for the temporary blocks of {}.", Text(Problem(gemm_))));
+      fmt::format("cannot compute {}: the limits of this process leave too few threads, or too "
+                  "little memory, for the library",
+                  Text(Problem(gemm_))));
 }
 
 GemmExecutable::Operands GemmExecutable::Bind(const Arguments& arguments) const {

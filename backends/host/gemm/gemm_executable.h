@@ -34,11 +34,11 @@ class GemmExecutable final : public Executable {
 
   // With a batch, threads of ours or an epilogue, which most calls of small products have not.
   Status RunInParts(const Arguments& arguments) const;
-  Status NoMemory() const;
+  Status OutOfResources() const;
   Operands Bind(const Arguments& arguments) const;
   MatrixProduct ProductOf(const Operands& operands, int64_t item) const;
   std::byte* ScratchOf(const Operands& operands, int part) const;
-  // These set `failed` if a kernel found no memory.
+  // These set `failed` if a kernel did not get what it needs.
   void RunByItem(const Operands& operands, std::atomic<bool>& failed) const;
   void RunSliced(const Operands& operands, std::atomic<bool>& failed) const;
   void RunByDepth(const Operands& operands, std::atomic<bool>& failed) const;

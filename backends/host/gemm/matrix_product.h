@@ -55,7 +55,10 @@ class ProductKernel {
   // Rows and columns that it handles at once: borders between threads fall on multiples.
   virtual int64_t row_granule() const { return 16; }
   virtual int64_t column_granule() const { return 4; }
-  // False if it could not get the memory that it needs beside `scratch`.
+  // Whether Multiply() would compute now. Asked before a product that is cut into parts is begun,
+  // because nothing can be given up once a part of C is written.
+  virtual bool IsReady() const { return true; }
+  // False, with nothing written, if it cannot get what it needs beside `scratch`.
   [[nodiscard]] virtual bool Multiply(const MatrixProduct& product, std::byte* scratch) const = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/process_room.h"
 #include "backends/host/gemm/gemm_solver.h"
 #include "backends/host/gemm/gemm_solvers.h"
 #include "backends/host/library_report.h"
@@ -206,6 +207,11 @@ class XsmmGemm final : public GemmSolver {
                                                           const Config& config) const override {
     const BlockSizes block{IntegerAt(config, "block_rows"), IntegerAt(config, "block_columns"),
                            IntegerAt(config, "block_depth")};
+    if (!MayCompileInMemory()) {
+      return ResourceExhausted(
+          "libxsmm compiles nothing: too little is left of the address space (ulimit -v, ulimit "
+          "-d)");
+    }
     const Division division = DivisionOf(config);
     auto kernel = gemm.type == DataType::kF32 ? XsmmKernel<float>::Create(gemm, block, division)
                                               : XsmmKernel<double>::Create(gemm, block, division);

@@ -7,12 +7,12 @@
 
 namespace attune::host {
 
-// False if Eigen could not get memory for its packed blocks.
+// Without memory for Eigen's packed blocks the products are computed by plain loops.
 struct EigenTable {
   const char* compiled_for;  // "x86-64-v3"
   const char* version;       // "3.4.0"
-  bool (*gemm_f32)(const GemmCall<float>&);
-  bool (*gemm_f64)(const GemmCall<double>&);
+  void (*gemm_f32)(const GemmCall<float>&);
+  void (*gemm_f64)(const GemmCall<double>&);
 };
 
 const EigenTable& EigenV2();

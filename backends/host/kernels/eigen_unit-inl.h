@@ -38,22 +38,27 @@ void Multiply(const GemmCall<T>& call) {
   } else if (call.beta != T{1}) {
     c *= call.beta;
   }
-  c.noalias() += call.alpha * (a * b);
+  try {
+    c.noalias() += call.alpha * (a * b);
+  } catch (const std::bad_alloc&) {
+    // Its blocks are made before anything is added. C is scaled by now, so no other can compute it.
+    for (int64_t j = 0; j < call.n; ++j) {
+      for (int64_t p = 0; p < call.k; ++p) {
+        const T factor = call.alpha * b(p, j);
+        for (int64_t i = 0; i < call.m; ++i) c(i, j) += a(i, p) * factor;
+      }
+    }
+  }
 }
 
 template <class T>
-bool Gemm(const GemmCall<T>& call) {
+void Gemm(const GemmCall<T>& call) {
   constexpr int kColumns = Eigen::ColMajor, kRows = Eigen::RowMajor;
-  try {
-    if (call.transpose_a) {
-      call.transpose_b ? Multiply<T, kRows, kRows>(call) : Multiply<T, kRows, kColumns>(call);
-    } else {
-      call.transpose_b ? Multiply<T, kColumns, kRows>(call) : Multiply<T, kColumns, kColumns>(call);
-    }
-  } catch (const std::bad_alloc&) {
-    return false;
+  if (call.transpose_a) {
+    call.transpose_b ? Multiply<T, kRows, kRows>(call) : Multiply<T, kRows, kColumns>(call);
+  } else {
+    call.transpose_b ? Multiply<T, kColumns, kRows>(call) : Multiply<T, kColumns, kColumns>(call);
   }
-  return true;
 }
 
 }  // namespace

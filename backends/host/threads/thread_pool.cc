@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <new>
+
+#include "attune/base/guest_thread.h"
+#include "attune/base/stack_room.h"
 
 namespace attune::host {
 namespace {
@@ -20,6 +24,8 @@ constexpr std::chrono::nanoseconds kYieldTime{45'000};
 // waits for its core, and in a virtual machine a core that fell asleep needs 60 000 ns to wake up.
 constexpr std::chrono::nanoseconds kJoinPollTime{200'000};
 constexpr int kPausesPerClockReading = 16;
+// What a call takes, several times.
+constexpr size_t kStackBytes = 4 * kCallStackBytes;
 constexpr std::chrono::nanoseconds kSettleTime{5'000};
 
 void Pause() { __builtin_ia32_pause(); }
@@ -67,7 +73,7 @@ struct alignas(64) ThreadPool::Worker {
   // it works and while it polls. One that was given a run since then is about to wake up.
   static constexpr int64_t kAwake = -1;
   std::atomic<int64_t> asleep_since{kAwake};
-  std::thread thread;
+  GuestThread thread;
 };
 
 ThreadPool::ThreadPool(int max_threads) : max_threads_(max_threads) { assert(max_threads >= 1); }
@@ -78,16 +84,30 @@ ThreadPool::~ThreadPool() {
     worker->runs_given.fetch_add(1, std::memory_order_release);
     worker->runs_given.notify_one();
   }
-  for (const auto& worker : workers_) worker->thread.join();
+  for (const auto& worker : workers_) worker->thread.Join();
 }
 
-void ThreadPool::StartWorkers(int count) {
+int ThreadPool::StartWorkers(int count) {
+  if (static_cast<int>(workers_.size()) < count) AddWorkers(count);
+  return std::min(count, static_cast<int>(workers_.size()));
+}
+
+void ThreadPool::AddWorkers(int count) try {
+  was_short_.store(true, std::memory_order_relaxed);
+  workers_.reserve(static_cast<size_t>(count));
   while (static_cast<int>(workers_.size()) < count) {
-    workers_.push_back(std::make_unique<Worker>());
-    Worker& worker = *workers_.back();
-    const int index = static_cast<int>(workers_.size());
-    worker.thread = std::thread([this, &worker, index] { Work(worker, index); });
+    if (!GuestThread::MayStart()) return;
+    auto made = std::make_unique<Worker>();
+    Worker& worker = *made;
+    const int index = static_cast<int>(workers_.size()) + 1;
+    const bool started =
+        worker.thread.Start([this, &worker, index] { Work(worker, index); }, kStackBytes);
+    if (!started) return;
+    workers_.push_back(std::move(made));
   }
+  was_short_.store(false, std::memory_order_relaxed);
+} catch (const std::bad_alloc&) {
+  // As without threads.
 }
 
 void ThreadPool::Work(Worker& worker, int index) {
@@ -139,8 +159,7 @@ void ThreadPool::RunErased(int parts, TaskFunction function, void* task) {
     for (int part = 0; part < parts; ++part) function(task, part);
     return;
   }
-  const int others = std::min(parts, max_threads_) - 1;
-  StartWorkers(others);
+  const int others = StartWorkers(std::min(parts, max_threads_) - 1);
   function_ = function;
   task_ = task;
   parts_ = parts;
@@ -155,6 +174,7 @@ void ThreadPool::RunErased(int parts, TaskFunction function, void* task) {
 }
 
 void ThreadPool::Join(int others) {
+  for (int index = others + 1; index < std::min(parts_, max_threads_); ++index) RunPartsOf(index);
   const int cpu = ::sched_getcpu();
   bool may_poll = true;
   for (int i = 0; i < others; ++i) {

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace attune::host {
 
 // Thread-safe. A Run() that meets another Run() in progress (from a second thread, or from inside a
-// task) does its parts one after the other on the calling thread: slower, never wrong, never a
-// deadlock.
+// task), or threads that cannot be started, does the parts of those that are missing one after the
+// other on the calling thread: slower, never wrong, never a deadlock.
 class ThreadPool {
  public:
   // Threads are started when a Run() first needs them. REQUIRES: max_threads >= 1.
@@ -38,6 +37,10 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(std::addressof(task))));
   }
 
+  // Whether a Run() since the last question had fewer threads than it has parts for: the system
+  // refused them, so what it took says nothing of `parts` threads.
+  bool TakeShortage() { return was_short_.exchange(false, std::memory_order_relaxed); }
+
   // Whether every thread of the pool has stopped polling for work since its last Run().
   bool IsAsleep();
   // Polls until IsAsleep(), some 65 000 ns after the last Run(), so that whatever is timed next has
@@ -49,14 +52,19 @@ class ThreadPool {
   struct Worker;
 
   void RunErased(int parts, TaskFunction function, void* task);
-  void StartWorkers(int count);
+  // How many of `count` workers there are; starts those that are missing, if the limits of the
+  // process leave enough. REQUIRES: run_mutex_ is held.
+  int StartWorkers(int count);
+  void AddWorkers(int count);
   void Work(Worker& worker, int index);
   void RunPartsOf(int index);
-  // Does what none of the first `others` workers has begun, and waits for what they have.
+  // Does the parts of workers beyond `others`, and what none of these has begun, and waits for what
+  // they have.
   void Join(int others);
 
   const int max_threads_;
-  // Held for the whole of a Run(); guards workers_, function_, task_ and parts_.
+  // Held for the whole of a Run(); guards workers_, function_, task_ and parts_. Workers that are
+  // there were started.
   std::mutex run_mutex_;
   std::vector<std::unique_ptr<Worker>> workers_;
   TaskFunction function_ = nullptr;
@@ -67,6 +75,7 @@ class ThreadPool {
   // Where the last Run() was called; -1 before.
   std::atomic<int> giver_cpu_{-1};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> was_short_{false};
 };
 
 }  // namespace attune::host

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/on_one_core.h"
+#include "attune/base/without_threads.h"
 
 namespace attune::host {
 namespace {
@@ -106,6 +107,30 @@ TEST(ThreadPoolTest, TwoThreadsMayRunAtTheSameTime) {
   other.join();
 
   EXPECT_EQ(calls.load(), 2000);
+}
+
+TEST(ThreadPoolTest, WithoutThreadsTheCallerDoesEveryPart) {
+  EXPECT_TRUE(HoldsWithoutThreads([] {
+    std::vector<int> calls(7);
+    {
+      ThreadPool pool(3);
+      for (int round = 0; round < 2; ++round) pool.Run(7, [&](int part) { ++calls[part]; });
+      if (!pool.TakeShortage() || pool.TakeShortage()) return false;
+    }
+    return calls == std::vector<int>(7, 2);
+  }));
+}
+
+TEST(ThreadPoolTest, ThreadsThatAreThereWorkOnWhereNoMoreCanBeStarted) {
+  EXPECT_TRUE(HoldsInChild([] {
+    ThreadPool pool(4);
+    std::vector<std::atomic<int>> calls(4);
+    pool.Run(2, [&](int part) { ++calls[part]; });
+    if (pool.TakeShortage()) return false;
+    ForbidThreads();
+    pool.Run(4, [&](int part) { ++calls[part]; });
+    return pool.TakeShortage() && calls[0] == 2 && calls[1] == 2 && calls[2] == 1 && calls[3] == 1;
+  }));
 }
 
 }  // namespace

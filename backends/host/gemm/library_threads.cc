@@ -1,0 +1,38 @@
+#include "backends/host/gemm/library_threads.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "attune/base/guest_thread.h"
+
+namespace attune::host {
+
+LibraryThreads::LibraryThreads(Kind kind, int running)
+    : kind_(kind), running_(std::max(running, 1)), checked_forks_(0) {
+  static const int watches = ::pthread_atfork(
+      nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); }, nullptr);
+  (void)watches;
+  checked_forks_.store(Forks(), std::memory_order_relaxed);
+}
+
+Status LibraryThreads::Check(int threads) {
+  if (kind_ != Kind::kKept) return ExpectThreads(threads - 1);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t forks = Forks();
+  const bool are_running = checked_forks_.load(std::memory_order_relaxed) == forks;
+  const int running = running_.load(std::memory_order_relaxed);
+  if (!are_running || threads > running) {
+    const int wanted = std::max(threads, running);
+    ATTUNE_RETURN_IF_ERROR(CheckThreads(wanted - (are_running ? running : 1)));
+    running_.store(wanted, std::memory_order_relaxed);
+  }
+  checked_forks_.store(forks, std::memory_order_relaxed);
+  return Status::Ok();
+}
+
+bool LibraryThreads::MayStartForThisCaller(int threads) const {
+  return kind_ == Kind::kPerCaller ? HasTeam(threads) : CheckThreads(threads - 1).ok();
+}
+
+}  // namespace attune::host
