@@ -5,11 +5,12 @@
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
 
 #include "attune/runtime/places.h"
 #include "attune/tuner/evaluation_server.h"
 
-int main(int argument_count, char** arguments) {
+int main(int argument_count, char** arguments) try {
   // Ctrl-C reaches the whole foreground group, but it is the parent that ends a run in order.
   std::signal(SIGINT, SIG_IGN);
   // A parent that died is a write error, not a signal.
@@ -26,4 +27,7 @@ int main(int argument_count, char** arguments) {
   const attune::BackendList backends = attune::LazyBackends();
   return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends,
                                   {arguments + 1, arguments + argument_count});
+} catch (const std::exception&) {
+  // As any other end: the parent takes it for that of the candidate.
+  return 1;
 }

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -80,6 +82,8 @@ void StepBack() {
   // Where the system refuses, being nice has to do.
   (void)::sched_setscheduler(0, SCHED_IDLE, &none);
   (void)::setpriority(PRIO_PROCESS, 0, 19);
+  // Where memory runs out, before the program that is being served; for the children of this, too.
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
 std::vector<std::string> SolversInScope(const SolverList& solvers, const std::string& scope) {
@@ -242,7 +246,7 @@ int Serve(const TunerSettings& settings) {
 }  // namespace
 }  // namespace attune
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   attune::SetThreadWaitPolicy(argv);
   std::signal(SIGPIPE, SIG_IGN);
   attune::LeaveParent();
@@ -259,4 +263,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.001, 1.0));
   CLI11_PARSE(program, argc, argv);
   return attune::Serve(settings);
+} catch (const std::exception&) {
+  // Limits leave it no thread, or no memory: the program that it is for sees that it has ended, and
+  // its standard error is not ours to write on.
+  return 1;
 }

@@ -1,6 +1,7 @@
 #include "attune/dispatch/dispatcher.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -53,11 +54,6 @@ struct Dispatcher::Draft {
 };
 
 namespace {
-
-std::string WhyNotAfterFork(const std::string& what) {
-  return fmt::format(
-      "{} waits for threads that stayed in the process that this one was forked from.", what);
-}
 
 std::string WhyNotCaptured(const Candidate& candidate) {
   return fmt::format("{} cannot be captured: where it was measured, no graph could hold it.",
@@ -147,14 +143,41 @@ bool Dispatcher::Add(Draft& draft, Option option) const {
   return true;
 }
 
-bool Dispatcher::RunsHere(const Candidate& candidate) const {
-  if (!options_.after_fork) return true;
+Status Dispatcher::WhyNotHere(const Candidate& candidate) const {
+  if (options_.max_threads > 0 && ThreadsOf(candidate) > options_.max_threads) {
+    return ResourceExhausted(fmt::format("{} computes on {} threads, and the program allows {}.",
+                                         Text(candidate), ThreadsOf(candidate),
+                                         options_.max_threads));
+  }
+  if (!options_.after_fork) return Status::Ok();
   const Solver* solver = SolverOf(candidate);
-  return solver == nullptr || solver->RunsAfterFork(candidate.config);
+  if (solver == nullptr || solver->RunsAfterFork(candidate.config)) return Status::Ok();
+  return FailedPrecondition(
+      fmt::format("{} waits for threads that stayed in the process that this one was forked from.",
+                  Text(candidate)));
+}
+
+int64_t Dispatcher::ThreadsOf(const Candidate& candidate) const {
+  if (parts_.target.backend != "host") return 1;
+  const auto threads = candidate.config.find("threads");
+  if (threads == candidate.config.end()) return 1;
+  const auto* number = std::get_if<int64_t>(&threads->second);
+  return number == nullptr ? 1 : *number;
+}
+
+Target Dispatcher::AllowedTarget() const {
+  Target target = parts_.target;
+  if (options_.max_threads > 0 && options_.max_threads < target.compute_units) {
+    target.compute_units =
+        static_cast<int>(std::bit_floor(static_cast<unsigned>(options_.max_threads)));
+  }
+  return target;
 }
 
 Result<Candidate> Dispatcher::DefaultOf(const Solver& solver, const Problem& problem) const {
-  ATTUNE_ASSIGN_OR_RETURN(Config config, solver.DefaultConfig(problem, parts_.target));
+  const bool is_host = parts_.target.backend == "host";
+  ATTUNE_ASSIGN_OR_RETURN(Config config,
+                          solver.DefaultConfig(problem, is_host ? AllowedTarget() : parts_.target));
   Candidate first{solver.id(), std::move(config)};
   if (RunsHere(first)) return first;
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver.Space(problem, parts_.target));
@@ -162,7 +185,7 @@ Result<Candidate> Dispatcher::DefaultOf(const Solver& solver, const Problem& pro
     Candidate candidate{solver.id(), space.At(i)};
     if (RunsHere(candidate)) return candidate;
   }
-  return FailedPrecondition(WhyNotAfterFork(Text(solver.id())));
+  return WhyNotHere(first);
 }
 
 Result<Decision> Dispatcher::DecideWithin(const Problem& problem, const ChoiceSource& choices,
@@ -254,10 +277,8 @@ Status Dispatcher::AddForced(Draft& draft) const {
   }
   ATTUNE_RETURN_IF_ERROR(
       Fits(draft.problem, option.candidate).WithContext("The forced choice cannot serve"));
-  if (!RunsHere(option.candidate)) {
-    return FailedPrecondition(WhyNotAfterFork(Text(option.candidate)))
-        .WithContext("The forced choice cannot serve");
-  }
+  ATTUNE_RETURN_IF_ERROR(
+      WhyNotHere(option.candidate).WithContext("The forced choice cannot serve"));
   draft.decision.options.push_back(std::move(option));
   draft.decision.is_tuned = true;
   return Status::Ok();
@@ -322,9 +343,8 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
       if (is_first && origin != Origin::kCompatible) return;
       continue;
     }
-    if (is_first && !RunsHere(ranked.candidate)) {
-      draft.decision.skipped.push_back(WhyNotAfterFork(Text(ranked.candidate)));
-    }
+    const Status here = WhyNotHere(ranked.candidate);
+    if (is_first && !here.ok()) draft.decision.skipped.push_back(here.message());
     Option option;
     option.candidate = ranked.candidate;
     option.origin = origin;

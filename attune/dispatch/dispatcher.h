@@ -45,6 +45,11 @@ struct DispatchOptions {
   bool known_only = false;
   // The process was forked from one that computed: candidates that cannot run then are left out.
   bool after_fork = false;
+  // Threads of this process that a candidate on the host may compute on; 0: as many as it likes.
+  int max_threads = 0;
+  // Where a limit of the process keeps the preferred candidate from serving, nothing else does: the
+  // caller has an implementation of its own.
+  bool yields = false;
   // A tuned problem farther away says nothing: 2 is a factor of 4 in one size.
   double max_neighbour_distance = 2;
   // What a caller may be made to wait for a creation whose time is known: so much, or so large a
@@ -150,6 +155,8 @@ class Dispatcher {
   // What Serve would take in that haste; `decision` is of Breadth::kEverything and not empty.
   Expectation Expect(const Problem& problem, const Decision& decision, Haste haste) const;
 
+  // Whether the caller computes what limits of the process keep from serving.
+  bool yields() const { return options_.yields; }
   // Whether a forced choice serves `problem`, whatever is known of it.
   bool Forces(const Problem& problem) const { return options_.forced.Find(problem) != nullptr; }
   // Whether Load returns before a caller notices, going by what is known.
@@ -181,9 +188,15 @@ class Dispatcher {
   bool AddDefault(Draft& draft, const Solver& solver) const;
   // False if it is out of scope, above the limit, of no use after a fork or in a graph, or known.
   bool Add(Draft& draft, Option option) const;
-  bool RunsHere(const Candidate& candidate) const;
-  // The default of `solver`; after a fork the first config that runs then, or kFailedPrecondition
-  // if there is none. REQUIRES: it applies to `problem`.
+  bool RunsHere(const Candidate& candidate) const { return WhyNotHere(candidate).ok(); }
+  // kFailedPrecondition after a fork, kResourceExhausted for more threads than are allowed.
+  Status WhyNotHere(const Candidate& candidate) const;
+  // Threads of this process that it computes on; 1 on other devices.
+  int64_t ThreadsOf(const Candidate& candidate) const;
+  // Of the number that is allowed; the largest that spaces have.
+  Target AllowedTarget() const;
+  // The default of `solver` for as many threads as are allowed; after a fork the first config that
+  // runs then, or kFailedPrecondition if there is none. REQUIRES: it applies to `problem`.
   Result<Candidate> DefaultOf(const Solver& solver, const Problem& problem) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;
@@ -196,7 +209,12 @@ class Dispatcher {
   // too.
   Status FitsUntried(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
+  // Ok if the system can give what `candidate` wants for its calls.
+  Status CheckWorkspace(const Candidate& candidate, uint64_t needed_bytes) const;
   struct Attempt;
+  // Whether the option that was tried last lacks what a limit keeps from it, and the caller is left
+  // to compute for that.
+  bool Yields(const Attempt& attempt) const;
   // Serves by the first option that is ready; others wait in the attempt.
   bool TryReady(const Decision& decision, Attempt& attempt) const;
   bool Try(const Option& option, Attempt& attempt) const;

@@ -29,16 +29,40 @@ MissReason ReasonOf(const Serving& serving, const Option& option) {
   return has_records ? MissReason::kStale : MissReason::kUnrecorded;
 }
 
-// Calls that are captured have plans of their own. No call has such words for a key: those of
-// structs are more, and those of a problem's text end in 0.
-PlanKey KeyOfCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
+// Of plans apart from those of calls. No call has such words for a key: those of structs are more,
+// and those of a problem's text end in 0.
+enum class Apart : uint64_t { kCaptured = 1, kFrugal = 2 };
+
+PlanKey KeyOfApart(const Problem& problem, uint64_t workspace_limit_bytes, Apart apart) {
   const Fingerprint fingerprint = KeyOf(problem);
   PlanKey key;
   key.Append(fingerprint.high);
   key.Append(fingerprint.low);
   key.Append(workspace_limit_bytes);
-  key.Append(uint64_t{1});
+  key.Append(static_cast<uint64_t>(apart));
   return key;
+}
+
+PlanKey KeyOfCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
+  return KeyOfApart(problem, workspace_limit_bytes, Apart::kCaptured);
+}
+
+// For a process whose limits leave nothing for what serves otherwise.
+std::vector<std::unique_ptr<const Dispatcher>> SubstitutesOf(const DispatchParts& parts,
+                                                             DispatchOptions options) {
+  std::vector<std::unique_ptr<const Dispatcher>> substitutes;
+  if (parts.target.backend != "host" || options.yields) return substitutes;
+  options.max_threads = 1;
+  options.scope = Scope::kAll;
+  const bool has_forced = !options.forced.empty();
+  if (has_forced) substitutes.push_back(std::make_unique<const Dispatcher>(parts, options));
+  options.forced = {};
+  substitutes.push_back(std::make_unique<const Dispatcher>(parts, std::move(options)));
+  return substitutes;
+}
+
+bool IsFrugal(const PlanSlot& slot, const Plan& plan) {
+  return slot.key() == KeyOfApart(plan.problem(), plan.workspace_limit_bytes(), Apart::kFrugal);
 }
 
 Launches LaunchesOf(const PlanSlot& slot, const Plan& plan) {
@@ -70,7 +94,8 @@ struct PlanServer::Totals {
 
 PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOptions options,
                        ServerHooks hooks)
-    : dispatcher_(std::move(parts), std::move(dispatch)),
+    : dispatcher_(parts, dispatch),
+      substitutes_(SubstitutesOf(parts, dispatch)),
       options_(options),
       hooks_(std::move(hooks)),
       totals_(std::make_unique<Totals>()),
@@ -109,6 +134,50 @@ Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
   TellEvicted(evicted);
   Make(slot, problem, workspace_limit_bytes, launches);
   return slot->current();
+}
+
+Plan* PlanServer::FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes) {
+  if (substitutes_.empty()) return nullptr;
+  PlanCache::Slots evicted;
+  const auto slot =
+      cache_.FindOrAdd(KeyOfApart(problem, workspace_limit_bytes, Apart::kFrugal), &evicted);
+  TellEvicted(evicted);
+  const std::lock_guard<std::mutex> making(slot->making_mutex());
+  if (slot->current() == nullptr) {
+    auto serving = ServeFrugally(problem, workspace_limit_bytes);
+    slot->Publish(serving.ok()
+                      ? std::move(serving->plan)
+                      : std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
+  }
+  return slot->current();
+}
+
+Result<Serving> PlanServer::ServeFrugally(const Problem& problem,
+                                          uint64_t workspace_limit_bytes) const {
+  const ForkGate gate;
+  Result<Serving> serving = Unsupported("");
+  for (const auto& substitute : substitutes_) {
+    serving = substitute->Serve(problem, *hooks_.choices(), workspace_limit_bytes, Haste::kAtOnce);
+    const bool is_limited =
+        !serving.ok() && serving.error().code() == StatusCode::kResourceExhausted;
+    if (!is_limited) break;
+  }
+  return serving;
+}
+
+Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_limit_bytes,
+                                  Launches launches) {
+  auto serving = [&] {
+    const ForkGate gate;
+    return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
+  }();
+  // What does not fit into the workspace of a caller is the caller's to change.
+  const bool is_limited = !serving.ok() &&
+                          serving.error().code() == StatusCode::kResourceExhausted &&
+                          workspace_limit_bytes == kNoWorkspaceLimit && !substitutes_.empty();
+  if (!is_limited) return serving;
+  Tell(ServerEvent::kSkipped, problem, nullptr, serving.error().message());
+  return ServeFrugally(problem, workspace_limit_bytes);
 }
 
 // A call on a queue that does not tell fails, and is worth no tuning: a capture may be void.
@@ -163,10 +232,7 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
   const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr &&
                            launches == Launches::kExecuted;
   const bool was_told = tunes_first && TuneFirst(problem, workspace_limit_bytes);
-  auto serving = [&] {
-    const ForkGate gate;
-    return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
-  }();
+  auto serving = Serve(problem, workspace_limit_bytes, launches);
   if (!serving.ok()) {
     slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
     AfterFailure(problem, serving.error(), launches, was_told);
@@ -249,6 +315,9 @@ void PlanServer::AfterFailure(const Problem& problem, const Status& failure, Lau
   // The caller has an implementation of its own, and is served once there is a record.
   const bool is_unknown = failure.code() == StatusCode::kNotFound;
   CountReason(is_unknown ? MissReason::kUnrecorded : MissReason::kFailed);
+  // A list is to have what limits keep from serving now, too; tuning it would take even more.
+  const bool is_left = failure.code() == StatusCode::kResourceExhausted && dispatcher_.yields();
+  if (is_left) return LearnLater(problem, false);
   if (!is_unknown) return;
   LearnLater(problem, MayTune(problem, launches, !was_told && TellMissed(problem, false)));
 }
@@ -347,7 +416,7 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
   const std::lock_guard<std::mutex> making(slot.making_mutex());
   const ForkGate gate;
   const Plan* plan = slot.current();
-  if (plan == nullptr || slot.is_retired()) return false;
+  if (plan == nullptr || slot.is_retired() || IsFrugal(slot, *plan)) return false;
   // Where the preferred ones cannot be made ready, any other is better than a plan that is of none
   // of them: a fallback, or a failure.
   const Launches launches = LaunchesOf(slot, *plan);
@@ -364,6 +433,7 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
       if (std::find(failed.begin(), failed.end(), option.candidate) != failed.end()) continue;
       failure = Swap(slot, *plan, option);
       if (failure.ok()) return true;
+      if (dispatcher_.yields() && failure.code() == StatusCode::kResourceExhausted) return false;
       failed.push_back(option.candidate);
     }
   }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
@@ -86,6 +87,11 @@ class PlanServer {
   // The plan for calls that are captured, where what serves others cannot be.
   Plan* FindOrMakeCaptured(const Problem& problem, uint64_t workspace_limit_bytes);
 
+  // The plan for a call that cannot have what the plan of its key wants: one thread computes, with
+  // the forced solver if there is one and it can, and with no more workspace than the limit. Null
+  // where the caller computes instead, and on other devices than the host.
+  Plan* FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes);
+
   // The same as a slot that is never evicted; to be given back with Unpin.
   std::shared_ptr<PlanSlot> Pin(const PlanKey& key, const Problem& problem,
                                 uint64_t workspace_limit_bytes);
@@ -145,6 +151,9 @@ class PlanServer {
   Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
                    Launches launches);
   Launches LaunchesOn(void* queue) const;
+  // dispatcher_'s, or that of a substitute if limits of the process leave nothing else.
+  Result<Serving> Serve(const Problem& problem, uint64_t workspace_limit_bytes, Launches launches);
+  Result<Serving> ServeFrugally(const Problem& problem, uint64_t workspace_limit_bytes) const;
   // Whether some thread has made a plan that may become part of a graph.
   bool HasCapturable(const PlanKey& key) const;
   // `should_tune`, but for calls that are captured: tuning would wait in the capture, or compute
@@ -176,6 +185,8 @@ class PlanServer {
             const std::string& message) const;
 
   const Dispatcher dispatcher_;
+  // On one thread, the one without a forced choice last; none where the caller computes instead.
+  const std::vector<std::unique_ptr<const Dispatcher>> substitutes_;
   const ServerOptions options_;
   const ServerHooks hooks_;
   const std::unique_ptr<Totals> totals_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/process_room.h"
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/shortage.h"
 
@@ -73,8 +74,22 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
     outcome->excess_bytes = needed;
     return TooLarge(option.candidate, needed, problem, workspace_limit_bytes);
   }
+  ATTUNE_RETURN_IF_ERROR(CheckWorkspace(option.candidate, needed));
   return std::make_unique<Plan>(problem, workspace_limit_bytes, option,
                                 std::move(loaded.executable));
+}
+
+// What exceeds the memory of a cgroup ends the program, so nothing large comes near it.
+Status Dispatcher::CheckWorkspace(const Candidate& candidate, uint64_t needed_bytes) const {
+  constexpr uint64_t kLargeBytes = uint64_t{16} << 20;
+  constexpr uint64_t kShare = 4;  // A quarter of what is left at most.
+  if (needed_bytes < kLargeBytes || parts_.target.backend != "host") return Status::Ok();
+  const uint64_t room = std::min(AddressRoom(), MemoryRoom());
+  if (needed_bytes <= room / kShare) return Status::Ok();
+  return ResourceExhausted(
+      fmt::format("{} needs {} bytes of workspace, and the limits of this process (memory cgroup, "
+                  "ulimit -v) leave {}.",
+                  Text(candidate), needed_bytes, room));
 }
 
 bool Dispatcher::Crawls(const Problem& problem, const Option& option) const {
@@ -101,6 +116,10 @@ struct Dispatcher::Attempt {
   std::vector<Option> slow = {};       // Of the last decision: not tried, because they take long.
 };
 
+bool Dispatcher::Yields(const Attempt& attempt) const {
+  return options_.yields && attempt.failure.code() == StatusCode::kResourceExhausted;
+}
+
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste,
                                   Launches launches) const {
@@ -111,6 +130,7 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
   attempt.serving.is_tuned = first.is_tuned;
   attempt.serving.skipped = first.skipped;
   if (TryReady(first, attempt)) return std::move(attempt.serving);
+  if (Yields(attempt)) return attempt.failure;
   if (options_.known_only && first.is_tuned && first.options.empty()) return DefaultIsBest(attempt);
   const bool is_forced = !first.options.empty() && first.options.front().fails_closed();
   if (!is_forced) {
@@ -119,11 +139,13 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
         const Decision everything,
         Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything, launches));
     if (TryReady(everything, attempt)) return std::move(attempt.serving);
+    if (Yields(attempt)) return attempt.failure;
   }
   const bool may_leave_it = options_.known_only && !is_forced && haste == Haste::kAtOnce;
   if (may_leave_it && !attempt.slow.empty()) return NotReady(attempt);
   // Nothing is ready: better late than never.
   if (TrySlow(is_forced, attempt)) return std::move(attempt.serving);
+  if (Yields(attempt)) return attempt.failure;
   if (attempt.slow.empty()) return FailureOf(attempt);
   if (TryFallback(attempt)) return std::move(attempt.serving);
   if (haste == Haste::kAtOnce) return Unbuilt(attempt);
@@ -148,7 +170,10 @@ bool Dispatcher::TrySlow(bool may_compile, Attempt& attempt) const {
     const SolverTraits& traits = SolverOf(option.candidate)->traits();
     const bool is_loaded_only = traits.compiles && !NeedsCompiler(attempt.problem, option);
     attempt.serving.has_built = attempt.serving.has_built || !is_loaded_only;
-    if (!Try(option, attempt)) continue;
+    if (!Try(option, attempt)) {
+      if (Yields(attempt)) return false;
+      continue;
+    }
     attempt.serving.is_stand_in = !left.empty();
     return true;
   }
@@ -243,7 +268,10 @@ bool Dispatcher::TryReady(const Decision& decision, Attempt& attempt) const {
       attempt.slow.push_back(option);
       continue;
     }
-    if (!Try(option, attempt)) continue;
+    if (!Try(option, attempt)) {
+      if (Yields(attempt)) return false;
+      continue;
+    }
     attempt.serving.is_stand_in = decision.is_provisional || !attempt.slow.empty();
     return true;
   }

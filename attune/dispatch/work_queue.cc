@@ -4,10 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <system_error>
+#include <exception>
 #include <utility>
-
-#include "attune/base/signals_blocked.h"
 
 namespace attune {
 namespace {
@@ -20,7 +18,7 @@ constexpr int kNiceness = 10;
 
 WorkQueue::~WorkQueue() {
   (void)Stop(std::chrono::nanoseconds(0));
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
 }
 
 bool WorkQueue::Stop(std::chrono::nanoseconds timeout) {
@@ -31,7 +29,7 @@ bool WorkQueue::Stop(std::chrono::nanoseconds timeout) {
   if (!thread_.joinable()) return true;
   if (!changed_.wait_for(lock, timeout, [&] { return has_ended_; })) return false;
   // It takes the mutex no more, and nobody can start another one.
-  thread_.join();
+  thread_.Join();
   return true;
 }
 
@@ -51,14 +49,7 @@ bool WorkQueue::Push(Task task) {
 
 // REQUIRES: mutex_ is held.
 bool WorkQueue::StartThread() {
-  if (thread_.joinable()) return true;
-  const SignalsBlocked signals;
-  try {
-    thread_ = std::thread([this] { Work(); });
-  } catch (const std::system_error&) {
-    // A limit on processes or memory: the caller does without.
-  }
-  return thread_.joinable();
+  return thread_.joinable() || thread_.Start([this] { Work(); });
 }
 
 bool WorkQueue::WaitIdle(std::chrono::nanoseconds timeout) {
@@ -93,7 +84,11 @@ void WorkQueue::Work() {
     tasks_.pop_front();
     is_busy_ = true;
     lock.unlock();
-    task();
+    try {
+      task();
+    } catch (const std::exception&) {
+      // No memory, most likely. What it was to make ready is looked at again when it is missed.
+    }
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();

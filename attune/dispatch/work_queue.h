@@ -9,9 +9,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <utility>
 
+#include "attune/base/guest_thread.h"
 #include "attune/base/steady_time.h"
 
 namespace attune {
@@ -65,7 +65,7 @@ class WorkQueue {
   bool is_busy_ = false;
   bool is_stopping_ = false;
   bool has_ended_ = false;  // The thread has nothing left to do but to return.
-  std::thread thread_;
+  GuestThread thread_;
 };
 
 }  // namespace attune

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "attune/base/process_room.h"
+
 namespace attune {
 namespace {
 
@@ -46,7 +48,11 @@ void WorkspaceReserve::PrepareBeyond(size_t needed_bytes, size_t size_bytes) {
 }
 
 void WorkspaceReserve::MakeSpare(size_t size_bytes) {
-  auto made = device_.AllocateTouched(size_bytes);
+  // What exceeds the memory of a cgroup ends the program.
+  const bool has_room = MemoryRoom() >= kMemoryReserveBytes + size_bytes &&
+                        AddressRoom() >= kAddressReserveBytes + size_bytes;
+  auto made = has_room ? device_.AllocateTouched(size_bytes)
+                       : Result<std::unique_ptr<Buffer>>(ResourceExhausted("for a spare"));
   const std::lock_guard<std::mutex> lock(mutex_);
   is_preparing_ = false;
   // Where memory is short, whoever needs it asks for it.

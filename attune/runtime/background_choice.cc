@@ -1,9 +1,6 @@
 #include "attune/runtime/background_choice.h"
 
 #include <chrono>
-#include <system_error>
-
-#include "attune/base/signals_blocked.h"
 
 namespace attune {
 
@@ -36,13 +33,8 @@ std::optional<ServedConfig> BackgroundChoice::Take(const kernel::OwnSizes& sizes
 
 bool BackgroundChoice::StartThread() {
   if (thread_.joinable()) return true;
-  const SignalsBlocked signals;
-  try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
-  } catch (const std::system_error&) {
-    // A limit on processes or memory: the default serves.
-  }
-  return thread_.joinable();
+  // Without it the default serves.
+  return thread_.Start([this, stop = stop_.get_token()] { Work(stop); });
 }
 
 void BackgroundChoice::Work(const std::stop_token& stop) {
@@ -59,11 +51,9 @@ void BackgroundChoice::Work(const std::stop_token& stop) {
 }
 
 void BackgroundChoice::Stop() {
-  if (thread_.joinable()) {
-    thread_.request_stop();
-    thread_.join();
-    thread_ = {};
-  }
+  stop_.request_stop();
+  thread_.Join();
+  stop_ = std::stop_source();
   const std::lock_guard lock(mutex_);
   begun_.clear();
   waiting_.clear();

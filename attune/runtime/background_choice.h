@@ -11,9 +11,9 @@
 #include <optional>
 #include <set>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
+#include "attune/base/guest_thread.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/wisdom/config_choice.h"
 
@@ -53,7 +53,8 @@ class BackgroundChoice {
   std::set<kernel::OwnSizes> begun_;
   std::deque<std::pair<kernel::OwnSizes, Find>> waiting_;
   std::map<kernel::OwnSizes, ServedConfig> found_;
-  std::jthread thread_;
+  std::stop_source stop_;  // Of the thread.
+  GuestThread thread_;
 };
 
 }  // namespace attune

@@ -122,6 +122,10 @@ Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
   return serving->Run(arguments);
 }
 
+// The call of a plan that could not have what it wants, a workspace or threads, and wrote nothing.
+attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arguments& call,
+                          const Status& why);
+
 // Inlined whatever the compiler thinks of it: of a small product, a call more is felt.
 // REQUIRES: the caller's workspace does.
 [[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
@@ -146,14 +150,27 @@ Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
     arguments.workspace = {call.workspace, 0};
   } else if (needed > 0) {
     auto workspace = server.Workspace(needed);
-    if (!workspace.ok()) return Fail(workspace.error());
+    if (!workspace.ok()) return AfterShortage(server, plan, call, workspace.error());
     arguments.workspace = *workspace;
   }
   const Status ran = plan.Run(arguments);
-  return ran.ok() ? ATTUNE_OK : Fail(ran);
+  return ran.ok() ? ATTUNE_OK : AfterShortage(server, plan, call, ran);
+} catch (const std::bad_alloc&) {
+  return FailWithoutMemory();
 } catch (const std::exception& error) {
-  // No memory for a workspace, or a library that throws: nothing may unwind into C.
-  return Fail(Internal(fmt::format("{} failed: {}", Text(plan.problem()), error.what())));
+  // A library that throws: nothing may unwind into C.
+  return FailWith(StatusCode::kInternal, error.what());
+}
+
+[[gnu::noinline]] attune_code AfterShortage(PlanServer& server, const Plan& plan,
+                                            const attune_arguments& call, const Status& why) {
+  if (why.code() != StatusCode::kResourceExhausted) return Fail(why);
+  const uint64_t limit = call.workspace != nullptr ? call.workspace_bytes : kNoWorkspaceLimit;
+  Plan* other = server.FindOrMakeFrugal(plan.problem(), limit);
+  // Where even one thread's workspace cannot be had, what needs none.
+  if (other == &plan && limit != 0) other = server.FindOrMakeFrugal(plan.problem(), 0);
+  if (other == nullptr || other == &plan || !other->failure().ok()) return Fail(why);
+  return RunPlan(server, *other, call);
 }
 
 // The call is served whatever becomes of this.
@@ -217,13 +234,15 @@ template <class Call>
 
 }  // namespace
 
-attune_code Fail(const Status& status) {
+attune_code Fail(const Status& status) { return FailWith(status.code(), status.message()); }
+
+attune_code FailWith(StatusCode code, std::string_view message) noexcept {
   if (char* buffer = MessageBuffer()) {
-    const std::string_view kept = FirstBytes(status.message(), ATTUNE_MESSAGE_BYTES - 1);
+    const std::string_view kept = FirstBytes(message, ATTUNE_MESSAGE_BYTES - 1);
     std::memcpy(buffer, kept.data(), kept.size());
     buffer[kept.size()] = '\0';
   }
-  return static_cast<attune_code>(status.code());
+  return static_cast<attune_code>(code);
 }
 
 Status CopyOut(const std::string& text, char** out) {
@@ -266,12 +285,19 @@ attune_code attune_runtime_create(const attune_options* options, attune_runtime*
   });
 }
 
-void attune_runtime_destroy(attune_runtime* runtime) { delete runtime; }
+void attune_runtime_destroy(attune_runtime* runtime) {
+  const auto destroy = [](void* made) { delete static_cast<attune_runtime*>(made); };
+  if (attune::HasAmpleStack() || !attune::RunOnOwnStack(destroy, runtime)) destroy(runtime);
+}
 
 attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
                             const attune_arguments* arguments) {
   if (runtime == nullptr || gemm == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_run_gemm"));
+  }
+  if (!attune::HasAmpleStack()) [[unlikely]] {
+    return attune::OnOwnStack([&] { return attune_run_gemm(runtime, gemm, arguments); },
+                              attune::FailWithoutMemory);
   }
   if (attune::IsTooSmall(*arguments)) [[unlikely]]
     return attune::Fail(attune::WrongArgumentsSize(*arguments));
@@ -285,6 +311,10 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
                             const attune_arguments* arguments) {
   if (runtime == nullptr || conv == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_run_conv"));
+  }
+  if (!attune::HasAmpleStack()) [[unlikely]] {
+    return attune::OnOwnStack([&] { return attune_run_conv(runtime, conv, arguments); },
+                              attune::FailWithoutMemory);
   }
   if (attune::IsTooSmall(*arguments)) [[unlikely]]
     return attune::Fail(attune::WrongArgumentsSize(*arguments));
@@ -370,6 +400,10 @@ attune_code attune_plan_text(attune_runtime* runtime, const char* text,
 attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments) {
   if (plan == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_plan_run"));
+  }
+  if (!attune::HasAmpleStack()) [[unlikely]] {
+    return attune::OnOwnStack([&] { return attune_plan_run(plan, arguments); },
+                              attune::FailWithoutMemory);
   }
   if (attune::IsTooSmall(*arguments)) [[unlikely]]
     return attune::Fail(attune::WrongArgumentsSize(*arguments));

@@ -13,10 +13,12 @@
 
 #include "attune/attune.h"
 #include "attune/base/file_size_signal.h"
+#include "attune/base/stack_room.h"
 #include "attune/base/status.h"
 #include "attune/dispatch/plan.h"
 #include "attune/dispatch/plan_key.h"
 #include "attune/problem/problem.h"
+#include "attune/runtime/own_stack.h"
 #include "attune/runtime/per_process.h"
 #include "attune/runtime/request.h"
 #include "attune/runtime/runtime.h"
@@ -82,6 +84,11 @@ namespace attune {
 
 // The code of `status`, its message kept for attune_last_message().
 attune_code Fail(const Status& status);
+// The same without a Status, for which there may be no memory.
+attune_code FailWith(StatusCode code, std::string_view message) noexcept;
+inline attune_code FailWithoutMemory() noexcept {
+  return FailWith(StatusCode::kResourceExhausted, "There is no memory left.");
+}
 inline attune_code CodeOf(const Status& status) { return status.ok() ? ATTUNE_OK : Fail(status); }
 
 // `body` returns a Status; what a library throws becomes a code, because nothing may unwind into C.
@@ -91,16 +98,20 @@ attune_code Caught(const Body& body) {
   try {
     return CodeOf(body());
   } catch (const std::bad_alloc&) {
-    return Fail(ResourceExhausted("There is no memory left."));
+    return FailWithoutMemory();
   } catch (const std::exception& error) {
-    return Fail(Internal(error.what()));
+    return FailWith(StatusCode::kInternal, error.what());
   } catch (...) {
-    return Fail(Internal("A library threw something that is no exception."));
+    return FailWith(StatusCode::kInternal, "A library threw something that is no exception.");
   }
 }
 
+// On a stack of our own where the caller's has too little room.
 template <class Body>
 attune_code Guarded(const Body& body) {
+  if (!HasAmpleStack()) [[unlikely]] {
+    return OnOwnStack([&] { return Guarded(body); }, FailWithoutMemory);
+  }
   // Whatever is written on the way, into databases and caches, is not the program's.
   const FileSizeSignalHeld held;
   return Caught(body);

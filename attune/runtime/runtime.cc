@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/process_variables.h"
-#include "attune/base/signals_blocked.h"
 #include "attune/base/steady_time.h"
 #include "attune/choice/match_policy.h"
 #include "attune/compile/layered_kernel_cache.h"
@@ -131,6 +130,8 @@ Status Runtime::MakeServer() {
   DispatchOptions dispatch;
   dispatch.scope = options_.scope;
   dispatch.known_only = options_.known_only;
+  dispatch.yields = options_.yields;
+  dispatch.max_threads = options_.max_threads;
   dispatch.after_fork = IsForkedChild();
   ATTUNE_ASSIGN_OR_RETURN(dispatch.forced,
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
@@ -182,22 +183,22 @@ Status Runtime::MakeServer() {
 }
 
 void Runtime::StartWatching() {
-  const SignalsBlocked signals;
-  try {
-    watcher_ = std::thread([this] { Watch(); });
-  } catch (const std::system_error& error) {
-    AddNote(fmt::format(
-        "There can be no thread that looks for newer records ({}); what the index has serves.",
-        error.what()));
-  }
+  if (watcher_.Start([this] { Watch(); })) return;
+  AddNote(
+      "There can be no thread that looks for newer records, because the limits of this process "
+      "leave too little; what the index has serves.");
 }
 
 Runtime::~Runtime() {
   stop_at_exit_.reset();
-  // What takes longer is waited for all the same.
-  (void)StopBackground(kLongestExit);
-  if (watcher_.joinable()) watcher_.join();
-  TellSummary();
+  try {
+    // What takes longer is waited for all the same.
+    (void)StopBackground(kLongestExit);
+    TellSummary();
+  } catch (const std::exception&) {
+    // No memory, most likely, for what is still to be written.
+  }
+  watcher_.Join();
   server_.reset();
 }
 
@@ -229,7 +230,7 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
   if (!watcher_.joinable()) return has_ended;
   if (!watch_changed_.wait_for(lock, left(), [&] { return has_watcher_ended_; })) return false;
   // It takes the mutex no more.
-  watcher_.join();
+  watcher_.Join();
   return has_ended;
 }
 
@@ -381,15 +382,23 @@ void Runtime::Watch() {
   watch_changed_.notify_all();
 }
 
+void Runtime::LookForNews() {
+  // What cannot be read now is tried again; what is known serves on.
+  const Result<bool> changed = records_->Update();
+  const bool predicts_anew = predictor_ != nullptr && predictor_->Update();
+  if (predicts_anew || (changed.ok() && *changed)) server_->Refresh();
+  imports_->Update();
+  FollowTunable();
+}
+
 void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
   while (!is_closing_) {
     lock.unlock();
-    // What cannot be read now is tried again; what is known serves on.
-    const Result<bool> changed = records_->Update();
-    const bool predicts_anew = predictor_ != nullptr && predictor_->Update();
-    if (predicts_anew || (changed.ok() && *changed)) server_->Refresh();
-    imports_->Update();
-    FollowTunable();
+    try {
+      LookForNews();
+    } catch (const std::exception&) {
+      // No memory, most likely; the next look is in a moment.
+    }
     // The library of the database makes static objects when it is used first.
     if (!has_looked_) StopAtExit::Renew();
     lock.lock();

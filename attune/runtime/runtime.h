@@ -14,9 +14,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "attune/base/guest_thread.h"
 #include "attune/base/status.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
@@ -40,6 +40,8 @@ struct RuntimeOptions {
   ServerOptions server;
   Scope scope = Scope::kAll;
   bool known_only = false;  // What nobody measured is left to the caller.
+  bool yields = false;      // What limits of the process keep from serving is, too.
+  int max_threads = 0;      // That a candidate may compute on; 0: as many as it likes.
   std::string force;        // As ForcedChoices::Parse takes it.
   std::string record_tag = "recorded";
   // Model files to use instead of those beside the database; none of them: no model.
@@ -120,6 +122,7 @@ class Runtime {
   // Looks at plans again if results of TunableOp's kind have changed.
   void FollowTunable();
   void StartWatching();
+  void LookForNews();
   // Looks for newer records as long as the run time lives.
   void Watch();
   void WatchUntilClosed(std::unique_lock<std::mutex>& lock);
@@ -150,7 +153,7 @@ class Runtime {
   bool is_closing_ = false;
   bool has_looked_ = false;
   bool has_watcher_ended_ = false;
-  std::thread watcher_;
+  GuestThread watcher_;
   // Last, so that nothing is stopped that is going already.
   std::optional<StopAtExit> stop_at_exit_;
 };

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/usable_cores.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/runtime/variable_names.h"
 #include "storage/sql/sql_store.h"
@@ -178,6 +179,8 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   ATTUNE_ASSIGN_OR_RETURN(const bool deterministic, Switch("ATTUNE_DETERMINISTIC", variables));
   result.server.deterministic = options.deterministic != 0 || deterministic;
   result.known_only = options.known_only != 0;
+  result.yields = options.yields != 0;
+  result.max_threads = ThreadsAllowedBy(variables);
   for (std::string& note : NotesOnUnknownVariables(variables)) {
     result.notes.push_back(std::move(note));
   }

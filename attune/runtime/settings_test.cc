@@ -46,6 +46,19 @@ TEST(Settings, TheEnvironmentFillsWhatTheProgramLeavesOpen) {
   EXPECT_TRUE(options->server.deterministic);
 }
 
+TEST(Settings, TheVariablesOfABlasBindTheThreadsOfCandidates) {
+  const auto options = ReadSettings(nullptr, {{"OPENBLAS_NUM_THREADS", "1"}});
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->max_threads, 1);
+}
+
+TEST(Settings, ACallerThatComputesItselfIsYieldedTo) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  EXPECT_FALSE(ReadSettings(&said, {})->yields);
+  said.yields = 1;
+  EXPECT_TRUE(ReadSettings(&said, {})->yields);
+}
+
 TEST(Settings, WhatTheProgramSaysGoesBeforeTheEnvironment) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.device = "cpu";

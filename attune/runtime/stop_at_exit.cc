@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -65,8 +66,12 @@ class StopAtExit::Registry {
     const Entry entry = found->second;
     stopping_ = owner;
     lock.unlock();
-    entry.stop();
-    if (is_last && entry.end) entry.end();
+    try {
+      entry.stop();
+      if (is_last && entry.end) entry.end();
+    } catch (const std::exception&) {
+      // No memory, most likely. An exit goes on.
+    }
     lock.lock();
     stopping_ = nullptr;
     has_stopped_->notify_all();

@@ -19,8 +19,10 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/process_room.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
+#include "attune/base/usable_cores.h"
 #include "attune/runtime/tuner_environment.h"
 
 namespace attune {
@@ -38,6 +40,30 @@ int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
   ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
   TunerEnvironment environment;
   return settings.Spawn(arguments, environment.pointers(), pid);
+}
+
+// Ok if the limits of this process, which hold for the tuner, too, leave it what it takes.
+Status CheckRoom() {
+  // As many children as there are cores, each with the threads of a few libraries.
+  const auto cores = static_cast<uint64_t>(UsableCores());
+  const uint64_t threads = (cores + 1) * (2 * cores + 2);
+  constexpr uint64_t kMemoryBytes = uint64_t{1} << 30;
+  if (ThreadRoom() < threads + kThreadReserve) {
+    return ResourceExhausted(fmt::format(
+        "cannot start the tuner: the limits of this process (pids cgroup, ulimit -u) leave {} "
+        "threads, less than {}",
+        ThreadRoom(), threads + kThreadReserve));
+  }
+  if (MemoryRoom() < kMemoryBytes) {
+    return ResourceExhausted(
+        fmt::format("cannot start the tuner: the memory cgroup leaves {} bytes, less than {}",
+                    MemoryRoom(), kMemoryBytes));
+  }
+  if (AddressRoom() == kUnlimitedRoom) return Status::Ok();
+  return ResourceExhausted(
+      "cannot start the tuner: the address space is limited (ulimit -v, ulimit -d), under which "
+      "not "
+      "every library computes");
 }
 
 // Whether nobody holds the other end of `socket`, or comes to within `wait_ms`.
@@ -118,6 +144,7 @@ Status TunerClient::Start() {
   const std::lock_guard<std::mutex> lock(process_mutex_);
   if (is_stopped_) return Unavailable("The run time is being closed.");
   if (group_ > 0) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(CheckRoom());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", std::strerror(errno)));

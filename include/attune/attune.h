@@ -172,11 +172,16 @@ typedef struct attune_options {
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
    * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
   int32_t known_only;
+  /* 1: where a limit of the process (threads, memory, open files) keeps the candidate that is
+   * preferred from computing, a call computes nothing and returns ATTUNE_RESOURCE_EXHAUSTED, for
+   * callers that have an implementation of their own. 0: another candidate computes, on one thread
+   * if need be, also instead of one that is forced. */
+  int32_t yields;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT                                                                      \
   {                                                                                              \
     sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_DEFAULT, NULL, \
-        NULL, 0, 0, 0, 0, 0, 0                                                                   \
+        NULL, 0, 0, 0, 0, 0, 0, 0                                                                \
   }
 
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,

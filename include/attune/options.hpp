@@ -25,6 +25,7 @@ struct Options {
   double tuning_cpu_share = 0;
   bool deterministic = false;
   bool known_only = false;  // As attune_options has it.
+  bool yields = false;      // The same.
 
   // Borrows the texts.
   attune_options ToC() const {
@@ -45,6 +46,7 @@ struct Options {
     c.tuning_cpu_share = tuning_cpu_share;
     c.deterministic = deterministic ? 1 : 0;
     c.known_only = known_only ? 1 : 0;
+    c.yields = yields ? 1 : 0;
     return c;
   }
 };

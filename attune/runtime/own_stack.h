@@ -1,0 +1,26 @@
+// Calls of threads that have less stack than attune needs.
+#pragma once
+
+namespace attune {
+
+// Runs `body` in this thread, on a stack of attune's own, for which HasAmpleStack() is true. False,
+// with nothing run, if there is no memory for one. Takes a microsecond; `body` must not throw.
+bool RunOnOwnStack(void (*body)(void* argument), void* argument);
+
+// The same for something to call. `otherwise` is called instead if there is no memory.
+template <class Body, class Otherwise>
+auto OnOwnStack(const Body& body, const Otherwise& otherwise) {
+  struct Call {
+    const Body& body;
+    decltype(body()) result;
+  } call{body, {}};
+  const bool has_run = RunOnOwnStack(
+      [](void* argument) {
+        auto* made = static_cast<Call*>(argument);
+        made->result = made->body();
+      },
+      &call);
+  return has_run ? call.result : otherwise();
+}
+
+}  // namespace attune
