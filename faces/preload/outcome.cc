@@ -36,6 +36,8 @@ const char* Name(Outcome outcome) {
       return "not tuned";
     case Outcome::kRefused:
       return "refused";
+    case Outcome::kLimited:
+      return "under a limit";
     case Outcome::kFailed:
       return "without a run time";
     case Outcome::kForked:

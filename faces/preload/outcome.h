@@ -22,10 +22,11 @@ enum class Outcome {
   kCapture,    // The first call on a device, and its stream is captured.
   kUntuned,    // Nothing is known of this one, and only what is known serves.
   kRefused,    // The run time cannot compute this one.
+  kLimited,    // Limits of the process leave too little: threads, memory, open files, stack.
   kFailed,     // There is no run time, or none any more at exit.
   kForked,     // After fork() in the child of a process that has a run time.
 };
-inline constexpr int kOutcomes = 18;
+inline constexpr int kOutcomes = 19;
 
 // As a summary counts them: "empty".
 const char* Name(Outcome outcome);

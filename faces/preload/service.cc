@@ -1,7 +1,10 @@
 #include "faces/preload/service.h"
 
+#include <cstdio>
 #include <cstdlib>
 
+#include "attune/base/process_room.h"
+#include "attune/base/stack_room.h"
 #include "faces/preload/locked.h"
 #include "faces/preload/message.h"
 #include "faces/preload/switches.h"
@@ -40,7 +43,7 @@ bool Service::Begin(Preparation prepare) {
     tally_.Note(Outcome::kReentrant);
     return false;
   }
-  switch (Start(prepare)) {
+  switch (StartOnAmpleStack(prepare)) {
     case State::kServing:
       return true;
     case State::kOff:
@@ -48,6 +51,9 @@ bool Service::Begin(Preparation prepare) {
       return false;
     case State::kForked:
       tally_.Note(Outcome::kForked);
+      return false;
+    case State::kLimited:
+      tally_.Note(Outcome::kLimited);
       return false;
     case State::kUntouched:
     case State::kFailed:
@@ -70,13 +76,47 @@ Service::State Service::Start(Preparation prepare) {
   if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
   const Mode mode = ReadMode();
   is_recording_ = mode == Mode::kRecord;
-  state = State::kOff;
-  if (mode != Mode::kOff) {
-    state = OpenLibrary() && prepare(*this) ? State::kServing : State::kFailed;
-  }
+  state = mode == Mode::kOff ? State::kOff : Open(prepare);
   state_.store(state, std::memory_order_release);
   is_starting_.store(false);
   return state;
+}
+
+// What is scarce is left to the program: without address space its own BLAS may wait for ever, and
+// what exceeds a cgroup's memory is ended.
+Service::State Service::Open(Preparation prepare) {
+  if (const char* scarce = ScarceForLoading()) {
+    char why[kMaxReason];
+    std::snprintf(why, sizeof why, "too little is left of %s", scarce);
+    SayLimit(why);
+    if (is_recording_) Say("Nothing is recorded: %s.", why);
+    return State::kLimited;
+  }
+  if (OpenLibrary() && prepare(*this)) return State::kServing;
+  return limit_was_met_ ? State::kLimited : State::kFailed;
+}
+
+void Service::NoteShortStack() {
+  tally_.Note(Outcome::kLimited);
+  SayLimit("too little is left of the stack of a thread");
+}
+
+Service::State Service::StartOnAmpleStack(Preparation prepare) {
+  const State state = state_.load(std::memory_order_acquire);
+  if (state != State::kUntouched || HasAmpleStack()) return Start(prepare);
+  // Only the switches are read here; a call with more stack begins.
+  if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
+  if (ReadMode() == Mode::kOff) return State::kOff;
+  SayLimit("too little is left of the stack of a thread");
+  return State::kLimited;
+}
+
+void Service::SayLimit(const char* why) {
+  const char* forced = ForcedChoice();
+  if (forced == nullptr || limit_was_said_.exchange(true)) return;
+  Say("ATTUNE_FORCE is '%s', but the program's own " ATTUNE_FACE_LIBRARY
+      " computes under the limits of this process: %s. Others may follow; this is said once.",
+      forced, why);
 }
 
 bool Service::OpenLibrary() {
@@ -91,6 +131,7 @@ attune_runtime* Service::Create(attune_options options) {
   const Computing computing(is_computing_);
   options.struct_size = sizeof options;
   options.deterministic = IsSet("ATTUNE_DETERMINISTIC");
+  options.yields = 1;
   if (HasPolicy()) {
     options.policy = ATTUNE_POLICY_DEFAULT;
   } else if (options.deterministic != 0) {
@@ -104,7 +145,13 @@ attune_runtime* Service::Create(attune_options options) {
   const int place = runtime_count_.fetch_add(1);
   if (place >= kMaxRuntimes) return nullptr;
   attune_runtime* runtime = nullptr;
-  if (library_.create(&options, &runtime) != ATTUNE_OK) {
+  const attune_code code = library_.create(&options, &runtime);
+  if (code == ATTUNE_RESOURCE_EXHAUSTED) {
+    limit_was_met_ = true;
+    SayLimit(library_.last_message());
+    return nullptr;
+  }
+  if (code != ATTUNE_OK) {
     SayFailure(library_.last_message());
     return nullptr;
   }
@@ -148,7 +195,10 @@ bool Service::Run(attune_runtime* runtime, const char* function, const Product& 
     tally_.Note(Outcome::kServed);
     return true;
   }
-  if (code == ATTUNE_NOT_FOUND && serves_known_only_.load(std::memory_order_relaxed)) {
+  if (code == ATTUNE_RESOURCE_EXHAUSTED) {
+    tally_.Note(Outcome::kLimited);
+    SayLimit(library_.last_message());
+  } else if (code == ATTUNE_NOT_FOUND && serves_known_only_.load(std::memory_order_relaxed)) {
     tally_.Note(Outcome::kUntuned);
   } else {
     NoteRefusal(function);

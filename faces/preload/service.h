@@ -40,6 +40,10 @@ class Service {
   // replaced in silence.
   static void SayFailure(const char* message);
 
+  // Notes a call that goes to the real function because its thread has too little stack left, which
+  // is nothing that may end the process: said once, if a choice was forced.
+  void NoteShortStack();
+
   // Computes. False if it has to go to the real function, which `function` names, after all; then
   // nothing of C was written.
   bool Run(attune_runtime* runtime, const char* function, const Product& product);
@@ -48,9 +52,12 @@ class Service {
   const Tally& tally() const { return tally_; }
 
  private:
-  enum class State { kUntouched, kServing, kOff, kFailed, kForked, kClosed };
+  enum class State { kUntouched, kServing, kOff, kFailed, kLimited, kForked, kClosed };
 
   State Start(Preparation prepare);
+  State StartOnAmpleStack(Preparation prepare);
+  State Open(Preparation prepare);
+  void SayLimit(const char* why);
   bool OpenLibrary();
   void NoteRefusal(const char* function);
   static void AfterForkInChild();
@@ -69,11 +76,13 @@ class Service {
   std::atomic<bool> watches_forks_ = false;
   std::atomic<bool> is_starting_ = false;
   std::atomic<bool> refusal_was_said_ = false;
+  std::atomic<bool> limit_was_said_ = false;
   std::atomic<bool> has_recorded_ = false;
   std::atomic<bool> serves_known_only_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
-  bool is_recording_ = false;  // Set before kServing.
-  RuntimeLibrary library_;     // Set before kServing.
+  bool is_recording_ = false;   // Set before kServing.
+  bool limit_was_met_ = false;  // When the run time was created.
+  RuntimeLibrary library_;      // Set before kServing.
   std::atomic<int> runtime_count_ = 0;
   std::atomic<attune_runtime*> runtimes_[kMaxRuntimes] = {};
   Tally tally_;

@@ -14,6 +14,7 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -21,7 +22,7 @@ import time
 import unittest
 
 import faces
-from faces import summary
+from faces import preload_environment, summary
 
 FILES = None
 # Of the 512 bytes that glibc keeps back, beside others, for libraries that are opened late.
@@ -125,6 +126,32 @@ class Failures(unittest.TestCase):
             process = run(FILES.caller, "calls=1", DOUBLE_FAILS=failing, ATTUNE_FORCE="typo")
             self.assertEqual(process.returncode, -signal.SIGABRT, process.stderr)
             self.assertIn("ATTUNE_FORCE is 'typo'", process.stderr)
+
+    def test_what_a_limit_keeps_from_attune_is_computed_without_a_word(self):
+        for failing in ("create-limit", "run-limit"):
+            process = run(FILES.caller, "threads=2", "calls=2", DOUBLE_FAILS=failing)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(summary(process), {"served": 0, "passed": 4, "under a limit": 4})
+            self.assertNotIn("The stand-in was told to fail.", process.stderr)
+
+    def test_a_forced_choice_under_a_limit_is_said_once_and_ends_nothing(self):
+        for failing in ("create-limit", "run-limit"):
+            process = run(FILES.caller, "threads=2", "calls=2", DOUBLE_FAILS=failing,
+                          ATTUNE_FORCE="host.blis-gemm")
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(summary(process), {"served": 0, "passed": 4, "under a limit": 4})
+            self.assertEqual(process.stderr.count("ATTUNE_FORCE is 'host.blis-gemm', but the "
+                                                  "program's own BLAS computes"), 1, process.stderr)
+
+    def test_little_address_space_is_left_to_the_program(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+        process = subprocess.run(
+            [FILES.caller, "calls=2"], env=preload_environment("blas", FILES), preexec_fn=limit,
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 0, "passed": 2, "under a limit": 2})
 
     def test_a_program_without_any_blas_is_told_so(self):
         process = run(FILES.orphan, preload=False)

@@ -1,7 +1,9 @@
 // A run time for tests of the preload library: computes by the definition, or by a library opened
 // for it, and fails when it is told to. Its behaviour comes from the environment:
 //
-//   DOUBLE_FAILS=WHAT         create, run or wait: that call fails
+//   DOUBLE_FAILS=WHAT         create, run or wait: that call fails; create-limit or run-limit: for
+//   a
+//                             limit of the process
 //   DOUBLE_LIBRARY=PATH       computes with cblas_sgemm and cblas_dgemm of that library, opened so
 //                             that its own calls may come back through the preload library
 //   DOUBLE_SAYS=1             says on standard error with which options it was created
@@ -84,6 +86,7 @@ const char* attune_last_message(void) { return "The stand-in was told to fail.";
 
 attune_code attune_runtime_create(const attune_options* options, attune_runtime** out) {
   if (Is("DOUBLE_FAILS", "create")) return ATTUNE_UNAVAILABLE;
+  if (Is("DOUBLE_FAILS", "create-limit")) return ATTUNE_RESOURCE_EXHAUSTED;
   if (Is("DOUBLE_SAYS", "1")) {
     std::fprintf(
         stderr, "created: policy %d tag %s deterministic %d\n", static_cast<int>(options->policy),
@@ -96,6 +99,7 @@ attune_code attune_runtime_create(const attune_options* options, attune_runtime*
 attune_code attune_run_gemm(attune_runtime*, const attune_gemm* gemm,
                             const attune_arguments* arguments) {
   if (Is("DOUBLE_FAILS", "run")) return ATTUNE_UNSUPPORTED;
+  if (Is("DOUBLE_FAILS", "run-limit")) return ATTUNE_RESOURCE_EXHAUSTED;
   if (Is("DOUBLE_CALLS_BACK", "1")) CallBack();
   if (gemm->type == ATTUNE_F32) {
     Multiply<float>("cblas_sgemm", *gemm, *arguments);
