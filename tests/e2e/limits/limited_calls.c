@@ -1,0 +1,98 @@
+// A program that calls attune under limits; steps.h has the words of its command line.
+#include <attune/attune.h>
+
+#include "tests/e2e/limits/steps.h"
+
+static attune_runtime* the_runtime;
+
+static int code_is_ok(attune_code code, const char* what) {
+  if (code != ATTUNE_OK) printf("%s: %d %s\n", what, (int)code, attune_last_message());
+  return code == ATTUNE_OK;
+}
+
+// C is m x n of ones before, and beta is 1: a product that is begun twice is wrong.
+static int gemm(int m, int n, int k) {
+  attune_gemm problem = {0};
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  int wrong = 0;
+  Memory memory = take_memory();
+  float* a = bytes_of(&memory, sizeof(float) * (size_t)(m * k));
+  float* b = bytes_of(&memory, sizeof(float) * (size_t)(k * n));
+  float* c = bytes_of(&memory, sizeof(float) * (size_t)(m * n));
+  for (int i = 0; i < m * k; ++i) a[i] = (float)element(i % m, i / m, 1);
+  for (int i = 0; i < k * n; ++i) b[i] = (float)element(i % k, i / k, 2);
+  for (int i = 0; i < m * n; ++i) c[i] = 1;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  arguments.a = a;
+  arguments.b = b;
+  arguments.c = c;
+  arguments.beta = 1;
+  wrong |= !code_is_ok(attune_run_gemm(the_runtime, &problem, &arguments), "gemm");
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < m; ++i) {
+      float sum = 1;
+      for (int p = 0; p < k; ++p) sum += a[i + p * m] * b[p + j * k];
+      wrong |= c[i + j * m] != sum;
+    }
+  }
+  give_back(&memory);
+  return wrong;
+}
+
+// Forward, 2 images of 16 x 20 x 20, 16 filters of `width` x `width` that keep the size.
+static int conv(int width) {
+  enum { kImages = 2, kChannels = 16, kSize = 20, kPlane = kSize * kSize };
+  attune_conv problem = {0};
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  int wrong = 0;
+  Memory memory = take_memory();
+  const int pad = width / 2, taps = width * width;
+  float* x = bytes_of(&memory, sizeof(float) * kImages * kChannels * kPlane);
+  float* w = bytes_of(&memory, sizeof(float) * (size_t)(kChannels * kChannels * taps));
+  float* y = bytes_of(&memory, sizeof(float) * kImages * kChannels * kPlane);
+  for (int i = 0; i < kImages * kChannels * kPlane; ++i) x[i] = (float)element(i, i / 7, 1);
+  for (int i = 0; i < kChannels * kChannels * taps; ++i) w[i] = (float)element(i, i / 5, 2);
+  problem.batch = kImages;
+  problem.in_channels = problem.out_channels = kChannels;
+  problem.in[1] = problem.in[2] = kSize;
+  problem.filter[1] = problem.filter[2] = width;
+  problem.pad[1] = problem.pad[2] = pad;
+  arguments.a = x;
+  arguments.b = w;
+  arguments.c = y;
+  wrong |= !code_is_ok(attune_run_conv(the_runtime, &problem, &arguments), "conv");
+  for (int at = 0; at < kImages * kChannels * kPlane; ++at) {
+    const int image = at / (kChannels * kPlane), filter = at / kPlane % kChannels;
+    const int row = at % kPlane / kSize, column = at % kSize;
+    float sum = 0;
+    for (int term = 0; term < kChannels * taps; ++term) {
+      const int channel = term / taps, r = row + term % taps / width - pad;
+      const int s = column + term % width - pad;
+      if (r < 0 || r >= kSize || s < 0 || s >= kSize) continue;
+      sum += x[(image * kChannels + channel) * kPlane + r * kSize + s] *
+             w[filter * kChannels * taps + term];
+    }
+    const float error = y[at] - sum;
+    wrong |= error > 1e-2f || error < -1e-2f;
+  }
+  give_back(&memory);
+  return wrong;
+}
+
+static int begin(void) {
+  return !code_is_ok(attune_runtime_create(NULL, &the_runtime), "attune_runtime_create");
+}
+
+static int products(void) {
+  if (the_runtime == NULL && begin() != 0) return 1;
+  return gemm(10, 10, 10) || gemm(200, 200, 200) || gemm(150, 1, 220) || conv(3) || conv(1);
+}
+
+int main(int count, char** arguments) {
+  const int result = do_steps(count - 1, arguments + 1);
+  attune_runtime_destroy(the_runtime);
+  if (result == 0) puts("destroyed");
+  return result;
+}

@@ -1,0 +1,248 @@
+// How much stack calls take: the first one of a shape, which decides, loads and compiles, and the
+// next, of every solver for the processor. kCallStackBytes has to be more.
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "attune/attune.h"
+#include "attune/base/stack_room.h"
+#include "backends/host/host_backend.h"
+
+namespace attune {
+namespace {
+
+// A fifth stays for what other processors and other versions of the libraries take.
+constexpr size_t kMostUsedBytes = kCallStackBytes / 5 * 4;
+constexpr size_t kStackBytes = size_t{8} << 20;
+constexpr unsigned char kPaint = 0xA5;
+
+// A stack that is painted before each call, so that what a call wrote to can be seen.
+class PaintedStack {
+ public:
+  PaintedStack()
+      : memory_(static_cast<unsigned char*>(::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  ~PaintedStack() { ::munmap(memory_, kStackBytes); }
+  PaintedStack(const PaintedStack&) = delete;
+  PaintedStack& operator=(const PaintedStack&) = delete;
+
+  unsigned char* memory() const { return memory_; }
+  // From beneath the caller's frame to the end.
+  [[gnu::noinline]] void Paint() {
+    auto* here = static_cast<unsigned char*>(__builtin_frame_address(0));
+    constexpr size_t kFrames = 1024;
+    std::memset(memory_, kPaint, static_cast<size_t>(here - memory_) - kFrames);
+  }
+  [[gnu::noinline]] size_t UsedBytes() const {
+    const unsigned char* lowest = memory_;
+    while (*lowest == kPaint) ++lowest;
+    return static_cast<size_t>(static_cast<unsigned char*>(__builtin_frame_address(0)) - lowest);
+  }
+
+ private:
+  unsigned char* const memory_;
+};
+
+struct Shape {
+  std::string name;
+  attune_gemm gemm{};  // Where m is not 0.
+  attune_conv conv{};
+};
+
+Shape GemmShape(int64_t m, int64_t n, int64_t k, attune_type type) {
+  Shape shape{fmt::format("gemm {}x{}x{} type {}", m, n, k, static_cast<int>(type))};
+  shape.gemm.m = m;
+  shape.gemm.n = n;
+  shape.gemm.k = k;
+  shape.gemm.type = type;
+  return shape;
+}
+
+Shape ConvShape(int64_t filter, attune_direction direction) {
+  Shape shape{fmt::format("conv {}x{} direction {}", filter, filter, static_cast<int>(direction))};
+  shape.conv.batch = 2;
+  shape.conv.in_channels = shape.conv.out_channels = 16;
+  shape.conv.in[1] = shape.conv.in[2] = 20;
+  shape.conv.filter[1] = shape.conv.filter[2] = filter;
+  shape.conv.pad[1] = shape.conv.pad[2] = filter / 2;
+  shape.conv.direction = direction;
+  return shape;
+}
+
+std::vector<Shape> ConvShapes() {
+  std::vector<Shape> shapes;
+  for (const int64_t filter : {1, 3}) {
+    for (const auto direction : {ATTUNE_FORWARD, ATTUNE_BACKWARD_DATA, ATTUNE_BACKWARD_WEIGHTS}) {
+      shapes.push_back(ConvShape(filter, direction));
+    }
+  }
+  return shapes;
+}
+
+// Vectors, small and large, squares and long sums: each solver has other code for each.
+std::vector<Shape> Shapes(const std::string& operator_name) {
+  std::vector<Shape> shapes;
+  if (operator_name == "conv") return ConvShapes();
+  for (const attune_type type : {ATTUNE_F32, ATTUNE_F64}) {
+    constexpr int64_t kSizes[][3] = {{3, 3, 3},       {40, 40, 40},  {127, 131, 93},
+                                     {300, 300, 300}, {1, 300, 300}, {300, 1, 300},
+                                     {5, 700, 300},   {700, 700, 4}, {16, 16, 4000}};
+    for (const auto& size : kSizes) shapes.push_back(GemmShape(size[0], size[1], size[2], type));
+  }
+  return shapes;
+}
+
+// A run time with a forced solver, called in a thread on a painted stack.
+class Calls {
+ public:
+  // `database` may be empty.
+  Calls(std::string solver, std::string database)
+      : solver_(std::move(solver)),
+        database_(std::move(database)),
+        a_(kElements),
+        b_(kElements),
+        c_(kElements) {}
+
+  // Calls each of `shapes` three times.
+  void Make(std::vector<Shape> shapes) {
+    ::setenv("ATTUNE_FORCE", solver_.c_str(), 1);
+    shapes_ = std::move(shapes);
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    ::pthread_attr_setstack(&attributes, stack_.memory(), kStackBytes);
+    pthread_t thread;
+    ::pthread_create(&thread, &attributes, &Run, this);
+    ::pthread_join(thread, nullptr);
+    ::pthread_attr_destroy(&attributes);
+  }
+
+  // The most that any call took, and for which shape; how many shapes were computed.
+  size_t used_bytes() const { return used_bytes_; }
+  const std::string& where() const { return where_; }
+  int computed() const { return computed_; }
+
+ private:
+  // Of doubles, for the largest shape.
+  static constexpr size_t kElements = 700 * 700;
+
+  static void* Run(void* calls) {
+    static_cast<Calls*>(calls)->RunAll();
+    return nullptr;
+  }
+  void RunAll() {
+    attune_options options = ATTUNE_OPTIONS_INIT;
+    options.database = database_.c_str();
+    options.policy = database_.empty() ? ATTUNE_NEVER : ATTUNE_RECORD;
+    attune_runtime* runtime = nullptr;
+    Measure("attune_runtime_create", [&] { return attune_runtime_create(&options, &runtime); });
+    for (const Shape& shape : shapes_) {
+      bool is_ok = true;
+      for (int i = 0; i < 3; ++i) {
+        is_ok = is_ok && Measure(shape.name, [&] { return Call(runtime, shape); });
+      }
+      computed_ += is_ok ? 1 : 0;
+    }
+    Measure("attune_runtime_destroy", [&] {
+      attune_runtime_destroy(runtime);
+      return ATTUNE_OK;
+    });
+  }
+  attune_code Call(attune_runtime* runtime, const Shape& shape) {
+    attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+    arguments.a = a_.data();
+    arguments.b = b_.data();
+    arguments.c = c_.data();
+    if (shape.gemm.m == 0) return attune_run_conv(runtime, &shape.conv, &arguments);
+    return attune_run_gemm(runtime, &shape.gemm, &arguments);
+  }
+  template <class Step>
+  bool Measure(const std::string& what, const Step& step) {
+    stack_.Paint();
+    const bool is_ok = step() == ATTUNE_OK;
+    const size_t used_bytes = stack_.UsedBytes();
+    if (used_bytes > used_bytes_) where_ = what;
+    used_bytes_ = std::max(used_bytes_, used_bytes);
+    return is_ok;
+  }
+
+  const std::string solver_;
+  const std::string database_;
+  std::vector<double> a_, b_, c_;
+  std::vector<Shape> shapes_;
+  PaintedStack stack_;
+  size_t used_bytes_ = 0;
+  std::string where_;
+  int computed_ = 0;
+};
+
+TEST(StackNeedTest, NoCallOfAnySolverComesNearTheBound) {
+  size_t most_bytes = 0;
+  std::string where;
+  const auto backend = MakeHostBackend();
+  for (const auto& solver : backend->solvers()) {
+    const std::string name = solver->id().name;
+    Calls calls(name, "");
+    calls.Make(Shapes(solver->traits().operator_name));
+    EXPECT_LE(calls.used_bytes(), kMostUsedBytes) << name << " for " << calls.where();
+    if (calls.computed() == 0) fmt::print("skipped: {} computes nothing here\n", name);
+    if (calls.used_bytes() <= most_bytes) continue;
+    most_bytes = calls.used_bytes();
+    where = name + " for " + calls.where();
+  }
+  fmt::print("most stack: {} bytes, {}\n", most_bytes, where);
+}
+
+TEST(StackNeedTest, NorDoesADatabase) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      fmt::format("attune_stack_need_{}", static_cast<int>(::getpid()));
+  std::filesystem::create_directories(folder);
+  Calls calls("", (folder / "attune.db").string());
+  calls.Make(Shapes("gemm"));
+  std::filesystem::remove_all(folder);
+
+  EXPECT_LE(calls.used_bytes(), kMostUsedBytes) << calls.where();
+  EXPECT_GT(calls.computed(), 0);
+}
+
+// Whoever asks has little, perhaps.
+TEST(StackNeedTest, AskingTakesLittle) {
+  PaintedStack stack;
+  size_t used_bytes = 0;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstack(&attributes, stack.memory(), kStackBytes);
+  struct Asked {
+    PaintedStack& stack;
+    size_t& used_bytes;
+  } asked{stack, used_bytes};
+  pthread_t thread;
+  ::pthread_create(
+      &thread, &attributes,
+      [](void* argument) -> void* {
+        auto* here = static_cast<Asked*>(argument);
+        here->stack.Paint();
+        (void)HasAmpleStack();
+        here->used_bytes = here->stack.UsedBytes();
+        return nullptr;
+      },
+      &asked);
+  ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&attributes);
+
+  EXPECT_LE(used_bytes, size_t{8} << 10);
+}
+
+}  // namespace
+}  // namespace attune
