@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "attune/base/file.h"
+#include "attune/base/guest_thread.h"
 #include "attune/tunable/file_names.h"
 
 namespace attune {
@@ -193,10 +193,12 @@ Status RefuseOutputs(const UntunedFiles& untuned, std::span<const std::filesyste
 std::vector<ShareReport> TuneShares(const std::vector<std::vector<UntunedProblem>>& shares,
                                     std::span<const OfflineDevice> devices) {
   std::vector<ShareReport> parts(devices.size());
-  std::vector<std::jthread> threads;
+  std::vector<GuestThread> threads(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
     if (devices[i].context.ok()) {
-      threads.emplace_back([&, i] { parts[i] = TuneShare(shares[i], **devices[i].context); });
+      const auto tune = [&, i] { parts[i] = TuneShare(shares[i], **devices[i].context); };
+      // Where there can be no thread, one device after the other.
+      if (!threads[i].Start(tune)) tune();
     } else {
       for (const UntunedProblem& untuned : shares[i]) {
         parts[i].failed.push_back({untuned.key, devices[i].context.error()});
