@@ -112,8 +112,9 @@ Service::State Service::StartOnAmpleStack(Preparation prepare) {
 }
 
 void Service::SayLimit(const char* why) {
+  if (limit_was_said_.load(std::memory_order_relaxed) || limit_was_said_.exchange(true)) return;
   const char* forced = ForcedChoice();
-  if (forced == nullptr || limit_was_said_.exchange(true)) return;
+  if (forced == nullptr) return;
   Say("ATTUNE_FORCE is '%s', but the program's own " ATTUNE_FACE_LIBRARY
       " computes under the limits of this process: %s. Others may follow; this is said once.",
       forced, why);
