@@ -6,32 +6,32 @@
 namespace attune {
 namespace {
 
-sigset_t FileSizeSignal() {
+sigset_t SetOf(int signal) {
   sigset_t set;
   ::sigemptyset(&set);
-  ::sigaddset(&set, SIGXFSZ);
+  ::sigaddset(&set, signal);
   return set;
 }
 
-bool IsPending() {
+bool IsPending(int signal) {
   sigset_t pending;
-  return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 1;
+  return ::sigpending(&pending) == 0 && ::sigismember(&pending, signal) == 1;
 }
 
 }  // namespace
 
-FileSizeSignalHeld::FileSizeSignalHeld() {
-  const sigset_t signal = FileSizeSignal();
-  ::pthread_sigmask(SIG_BLOCK, &signal, &before_);
-  was_pending_ = IsPending();
+SignalHeld::SignalHeld(int signal) : signal_(signal) {
+  const sigset_t set = SetOf(signal_);
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+  was_pending_ = IsPending(signal_);
 }
 
-FileSizeSignalHeld::~FileSizeSignalHeld() {
+SignalHeld::~SignalHeld() {
   const int kept = errno;
-  const sigset_t signal = FileSizeSignal();
+  const sigset_t set = SetOf(signal_);
   constexpr timespec kNoWait = {};
   // It is sent to the thread that writes, so it is taken here before anybody else could have it.
-  if (!was_pending_ && IsPending()) (void)::sigtimedwait(&signal, nullptr, &kNoWait);
+  if (!was_pending_ && IsPending(signal_)) (void)::sigtimedwait(&set, nullptr, &kNoWait);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   errno = kept;
 }
