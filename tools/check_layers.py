@@ -23,7 +23,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial choice device energy solver kernel compile measure verify search replay model seer profile record "
-         "formats miopen index package forecast tuner library fin wisdom capture dispatch tunable runtime session jobs queue worker").split()
+         "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable runtime session jobs queue worker").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

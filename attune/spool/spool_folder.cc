@@ -1,0 +1,178 @@
+#include "attune/spool/spool_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/base/unix_time.h"
+
+namespace attune {
+namespace {
+
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+// What stands between the name of a database and the number of a user.
+constexpr std::string_view kFolderInfix = ".spool-";
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+UniqueFd AboveStandardStreams(int fd) {
+  UniqueFd opened(fd);
+  if (fd < 0 || fd > STDERR_FILENO) return opened;
+  return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+// Calls `visit` with each name in the folder until it returns false. The position of `folder`
+// itself does not change.
+template <class Visit>
+void ForEachName(int folder, const Visit& visit) {
+  UniqueFd again(::openat(folder, ".", kFolderFlags));
+  if (!again.valid()) return;
+  const std::unique_ptr<DIR, CloseFolder> names(::fdopendir(again.get()));
+  if (names == nullptr) return;
+  (void)again.Release();  // closedir() closes it.
+  while (const dirent* entry = ::readdir(names.get())) {
+    if (!visit(std::string_view(entry->d_name))) return;
+  }
+}
+
+Status MakeFolder(const std::filesystem::path& folder, bool with_parents) {
+  if (::mkdir(folder.c_str(), kFolderMode) == 0 || errno == EEXIST) return Status::Ok();
+  if (errno != ENOENT || !with_parents || !folder.has_relative_path()) {
+    return SystemError("make folder", folder);
+  }
+  ATTUNE_RETURN_IF_ERROR(MakeFolder(folder.parent_path(), with_parents));
+  return MakeFolder(folder, false);
+}
+
+// Why problems of the effective user must not be written there.
+Status CheckOwn(int fd, const std::filesystem::path& path) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return SystemError("look at folder", path);
+  if (info.st_uid != ::geteuid()) {
+    return FailedPrecondition(fmt::format(
+        "Cannot record problems in '{}': it belongs to user {}, and this process is of user {}. "
+        "Remove it, or name another database.",
+        path.string(), info.st_uid, ::geteuid()));
+  }
+  if ((info.st_mode & kOthersWrite) == 0) return Status::Ok();
+  return FailedPrecondition(
+      fmt::format("Cannot record problems in '{0}': other users may write to it (mode {1:04o}). "
+                  "'chmod 700 {0}' corrects that.",
+                  path.string(), info.st_mode & 07777));
+}
+
+uid_t OwnerOf(const std::filesystem::path& database) {
+  struct stat info {};
+  return ::stat(database.c_str(), &info) == 0 ? info.st_uid : ::geteuid();
+}
+
+}  // namespace
+
+SpoolPlace SpoolPlaceOf(const std::filesystem::path& database, bool makes_folders) {
+  std::error_code error;
+  auto resolved = std::filesystem::weakly_canonical(database, error);
+  return {error ? database : std::move(resolved), makes_folders};
+}
+
+std::filesystem::path SpoolFolderOf(const std::filesystem::path& database, uid_t user) {
+  return fmt::format("{}{}{}", database.string(), kFolderInfix, user);
+}
+
+Result<UniqueFd> OpenOwnSpoolFolder(const SpoolPlace& place) {
+  return OpenOwnSpoolFolder(SpoolFolderOf(place.database, ::geteuid()), place.makes_folders);
+}
+
+Result<UniqueFd> OpenOwnSpoolFolder(const std::filesystem::path& path, bool makes_folders) {
+  UniqueFd folder = AboveStandardStreams(::open(path.c_str(), kFolderFlags));
+  if (!folder.valid() && errno == ENOENT) {
+    ATTUNE_RETURN_IF_ERROR(MakeFolder(path, makes_folders));
+    folder = AboveStandardStreams(::open(path.c_str(), kFolderFlags));
+  }
+  if (!folder.valid()) return SystemError("open folder", path);
+  ATTUNE_RETURN_IF_ERROR(CheckOwn(folder.get(), path));
+  return folder;
+}
+
+std::vector<SpoolFolder> OpenSpoolFolders(const std::filesystem::path& database,
+                                          std::string& refused) {
+  std::vector<SpoolFolder> folders;
+  const UniqueFd parent(::open(database.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.valid()) return folders;
+  const std::string prefix = database.filename().string() + std::string(kFolderInfix);
+  const uid_t owner = OwnerOf(database);
+  ForEachName(parent.get(), [&](std::string_view name) {
+    constexpr size_t kMaxFolders = 256;
+    if (!name.starts_with(prefix)) return true;
+    const std::filesystem::path path = database.parent_path() / name;
+    struct stat info {};
+    const std::string text(name);
+    if (::fstatat(parent.get(), text.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
+    if (!S_ISDIR(info.st_mode)) return true;
+    const bool is_trusted = info.st_uid == ::geteuid() || info.st_uid == owner;
+    UniqueFd fd(is_trusted ? ::openat(parent.get(), text.c_str(), kFolderFlags) : -1);
+    // What was looked at may have been replaced since.
+    const bool is_safe = fd.valid() && ::fstat(fd.get(), &info) == 0 &&
+                         (info.st_uid == ::geteuid() || info.st_uid == owner) &&
+                         (info.st_mode & kOthersWrite) == 0;
+    if (is_safe) {
+      folders.push_back({path, info.st_uid, std::move(fd)});
+    } else if (refused.empty()) {
+      refused = fmt::format(
+          "Problems that were recorded in '{}' are not imported: the folder belongs to user {} and "
+          "has mode {:04o}. Any attune command of that user imports them.",
+          path.string(), info.st_uid, info.st_mode & 07777);
+    }
+    return folders.size() < kMaxFolders;
+  });
+  return folders;
+}
+
+std::vector<std::string> NamesIn(int folder, std::string_view suffix, size_t limit) {
+  std::vector<std::string> names;
+  ForEachName(folder, [&](std::string_view name) {
+    if (name.ends_with(suffix) && name.size() > suffix.size()) names.emplace_back(name);
+    return names.size() < limit;
+  });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+UniqueFd OpenIn(int folder, const char* name, int flags, mode_t mode) {
+  return AboveStandardStreams(
+      ::openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode));
+}
+
+bool IsSpoolOf(uid_t owner, int fd, int folder, const char* name) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(fd, &open) == 0 && S_ISREG(open.st_mode) && open.st_uid == owner &&
+         open.st_nlink == 1 && ::fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+std::string RandomWord() {
+  uint64_t word = 0;
+  // Where the system has no random numbers yet, the clock has to do: names are made with O_EXCL or
+  // belong to one process.
+  if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) {
+    word = static_cast<uint64_t>(UnixNowNs()) ^ (static_cast<uint64_t>(::getpid()) << 44);
+  }
+  return fmt::format("{:016x}", word);
+}
+
+}  // namespace attune

@@ -1,0 +1,196 @@
+#include "attune/spool/spool_format.h"
+
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
+#include "attune/base/text.h"
+#include "attune/problem/escaping.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kMagic = "attune problem spool, version ";
+constexpr std::string_view kVersion = "1";
+constexpr size_t kChecksumDigits = 16;
+
+// Half of the fingerprint: it tells torn and changed lines from whole ones, and is no key.
+std::string_view ChecksumOf(std::string_view words, char (&digits)[kChecksumDigits]) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  uint64_t rest = FingerprintOf(words).high;
+  for (size_t i = kChecksumDigits; i-- > 0; rest >>= 4) digits[i] = kHex[rest & 15];
+  return {digits, kChecksumDigits};
+}
+
+// `lines` ends with the words of a line, which begin at `begin` behind room for the checksum.
+void EndLine(size_t begin, std::string& lines) {
+  char digits[kChecksumDigits];
+  const std::string_view words = std::string_view(lines).substr(begin + kChecksumDigits + 1);
+  lines.replace(begin, kChecksumDigits, ChecksumOf(words, digits));
+  lines += '\n';
+}
+
+void AppendLine(std::string_view word, std::string_view rest, std::string& lines) {
+  const size_t begin = lines.size();
+  lines.append(kChecksumDigits + 1, ' ');
+  lines.append(word).append(1, ' ').append(rest);
+  EndLine(begin, lines);
+}
+
+std::string_view NextWord(std::string_view& rest) {
+  const size_t end = std::min(rest.find(' '), rest.size());
+  const std::string_view word = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return word;
+}
+
+std::optional<int64_t> NumberOf(std::string_view text) {
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+// The words of a line; nothing if the checksum before them is of others.
+std::optional<std::string_view> CheckedWords(std::string_view line) {
+  if (line.size() <= kChecksumDigits || line[kChecksumDigits] != ' ') return std::nullopt;
+  char digits[kChecksumDigits];
+  const std::string_view words = line.substr(kChecksumDigits + 1);
+  if (line.substr(0, kChecksumDigits) != ChecksumOf(words, digits)) return std::nullopt;
+  return words;
+}
+
+class SpoolReader {
+ public:
+  // `line` is without its end.
+  void Read(std::string_view line, int number) {
+    const auto words = CheckedWords(line);
+    const std::string problem = words.has_value() ? Take(*words) : "its checksum does not agree";
+    if (problem.empty()) return;
+    content_.damaged_bytes += static_cast<int64_t>(line.size()) + 1;
+    if (content_.damage.empty()) content_.damage = fmt::format("line {}: {}", number, problem);
+  }
+
+  void ReadCutOff(std::string_view line, int number) {
+    if (line.empty()) return;
+    content_.damaged_bytes += static_cast<int64_t>(line.size());
+    if (content_.damage.empty()) content_.damage = fmt::format("line {} is cut off", number);
+  }
+
+  Result<SpoolContent> Done() && {
+    if (has_tag_) return std::move(content_);
+    return DataLoss(fmt::format("no line names the tag of its problems; {}",
+                                content_.damage.empty() ? "it is cut off" : content_.damage));
+  }
+
+ private:
+  // What is wrong with them; empty if nothing is.
+  std::string Take(std::string_view rest) {
+    const std::string_view word = NextWord(rest);
+    if (word == "problem") return TakeProblem(rest);
+    if (word == "lost") return TakeLoss(rest);
+    if (word == "process") return TakeProcess(rest);
+    const auto text = Unescaped(rest);
+    if (!text.has_value()) return "its text is not escaped as %XX";
+    if (word == "tag") {
+      has_tag_ = true;
+      content_.header.tag = *text;
+    } else if (word == "database") {
+      content_.header.database = *text;
+    } else if (word == "run") {
+      content_.header.run = *text;
+    } else {
+      return fmt::format("'{}' is no word of this version", Excerpt(word));
+    }
+    return "";
+  }
+
+  std::string TakeProblem(std::string_view text) {
+    auto problem = ParseProblem(text);
+    if (!problem.ok()) return problem.error().message();
+    content_.problems.push_back(*std::move(problem));
+    return "";
+  }
+
+  std::string TakeLoss(std::string_view rest) {
+    const auto count = NumberOf(NextWord(rest));
+    const auto reason = Unescaped(rest);
+    if (!count.has_value() || !reason.has_value()) return "it does not tell how many were lost";
+    content_.losses.push_back({*count, *reason});
+    return "";
+  }
+
+  std::string TakeProcess(std::string_view rest) {
+    const auto process = NumberOf(NextWord(rest));
+    const auto started = NumberOf(NextWord(rest));
+    const auto program = Unescaped(rest);
+    if (!process || !started || !program) return "it does not name a process";
+    content_.header.process = *process;
+    content_.header.started_unix_ns = *started;
+    content_.header.program = *program;
+    return "";
+  }
+
+  SpoolContent content_;
+  bool has_tag_ = false;
+};
+
+// The next line without its end, which `has_end` says whether it has.
+std::string_view NextLine(std::string_view& content, bool& has_end) {
+  const size_t end = content.find('\n');
+  has_end = end != std::string_view::npos;
+  const std::string_view line = content.substr(0, end);
+  content.remove_prefix(has_end ? end + 1 : content.size());
+  return line;
+}
+
+}  // namespace
+
+std::string Text(const SpoolHeader& header) {
+  std::string lines = fmt::format("{}{}\n", kMagic, kVersion);
+  AppendLine("database", Escaped(header.database), lines);
+  AppendLine("tag", Escaped(header.tag), lines);
+  AppendLine(
+      "process",
+      fmt::format("{} {} {}", header.process, header.started_unix_ns, Escaped(header.program)),
+      lines);
+  if (!header.run.empty()) AppendLine("run", Escaped(header.run), lines);
+  return lines;
+}
+
+void AppendProblemLine(std::string_view problem, std::string& lines) {
+  AppendLine("problem", problem, lines);
+}
+
+std::string LossLine(const SpoolLoss& loss) {
+  std::string line;
+  AppendLine("lost", fmt::format("{} {}", loss.count, Escaped(loss.reason)), line);
+  return line;
+}
+
+Result<SpoolContent> ParseSpool(std::string_view content) {
+  bool has_end = false;
+  std::string_view first = NextLine(content, has_end);
+  if (!first.starts_with(kMagic) || !has_end) {
+    return DataLoss("it does not begin as a problem spool does");
+  }
+  first.remove_prefix(kMagic.size());
+  if (first != kVersion) {
+    return Unsupported(fmt::format("it has version {}, and this attune reads version {}",
+                                   Excerpt(first), kVersion));
+  }
+  SpoolReader reader;
+  for (int number = 2; !content.empty(); ++number) {
+    const std::string_view line = NextLine(content, has_end);
+    if (has_end) {
+      reader.Read(line, number);
+    } else {
+      reader.ReadCutOff(line, number);
+    }
+  }
+  return std::move(reader).Done();
+}
+
+}  // namespace attune
