@@ -1,8 +1,10 @@
 #include "storage/sql/database_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -160,6 +162,27 @@ Status CheckWritable(const std::filesystem::path& path) {
                   path.string(), folder.string(), std::strerror(reason)));
 }
 
+// As CheckWritable(), but by making a file without a name: to the superuser, every folder seems to
+// be writable, those of /proc as well.
+Status TryWriting(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  const UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file.valid()) return Status::Ok();
+  struct statfs system {};
+  const bool has_none = errno == EOPNOTSUPP || errno == EISDIR;
+  const bool keeps_files = ::statfs(folder.c_str(), &system) == 0 &&
+                           system.f_type != PROC_SUPER_MAGIC && system.f_type != SYSFS_MAGIC;
+  if (has_none && keeps_files) return CheckWritable(path);
+  return FileFailure("make a database in", folder, errno);
+}
+
+Status IsEmpty(const std::filesystem::path& path) {
+  return DataLoss(
+      fmt::format("Database '{}' is empty (0 bytes), which no database ever is. Remove it to "
+                  "start a new one.",
+                  path.string()));
+}
+
 Result<int64_t> SizeOf(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return FileFailure("open database", path, errno);
@@ -222,6 +245,21 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
   return status.ok() ? status : Renamed(status, made, path);
 }
 
+Status CheckMayBeDatabase(const std::filesystem::path& path, MissingFolder missing_folder) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return FileFailure("open database", path, errno);
+    if (missing_folder == MissingFolder::kCreated) return TryWriting(FirstMissing(path));
+    ATTUNE_RETURN_IF_ERROR(CheckFolder(path));
+    return TryWriting(path);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t size_bytes, SizeOf(path));
+  if (size_bytes == 0) return IsEmpty(path);
+  // To open it here and close it would drop the locks that SQLite may have on it in this process.
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0) return Status::Ok();
+  return FileFailure("open database", path, errno);
+}
+
 namespace {
 
 // A log of no bytes, which readers leave behind, holds nothing.
@@ -265,12 +303,7 @@ Result<std::unique_ptr<Connection>> OpenDatabase(const DatabaseServer& server, A
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
                                                  const ConnectionOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t size_bytes, SizeOf(path));
-  if (size_bytes == 0) {
-    return DataLoss(
-        fmt::format("Database '{}' is empty (0 bytes), which no database ever is. Remove it to "
-                    "start a new one.",
-                    path.string()));
-  }
+  if (size_bytes == 0) return IsEmpty(path);
   ATTUNE_ASSIGN_OR_RETURN(auto connection, Connection::Open(path, options));
   ATTUNE_RETURN_IF_ERROR(options.access == Access::kWrite
                              ? Migrate(*connection, Migrations())

@@ -32,6 +32,9 @@ enum class MissingFolder { kCreated, kRefused };
 Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options,
                        MissingFolder missing_folder);
 
+// Whether the file at `path` can be read, or be made if there is none; it is not opened.
+Status CheckMayBeDatabase(const std::filesystem::path& path, MissingFolder missing_folder);
+
 // Opens an existing database at the current schema; to read it, also at the last one. kDataLoss if
 // the file is empty.
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,

@@ -76,10 +76,40 @@ Result<bool> AddLink(WriteTransaction& transaction, const ListTables& lists, con
   const Row row = LinkRow(lists.links, transaction.TakeId(), link);
   ATTUNE_ASSIGN_OR_RETURN(const bool is_new,
                           transaction.InsertIfNew(lists.links, lists.unique_columns, row));
-  if (is_new) return true;
-  transaction.GiveBackId();
-  ATTUNE_RETURN_IF_ERROR(ReplaceWeight(transaction, lists, link));
-  return false;
+  if (!is_new) transaction.GiveBackId();
+  return is_new;
+}
+
+struct ListWrite {
+  WriteTransaction& transaction;
+  InternedTexts& ids;
+  const ListTables& lists;
+};
+
+// How many problems are new in the list; `on_known` is called for each other one.
+template <class OnKnown>
+Result<int64_t> AddLinks(const ListWrite& write, std::string_view label,
+                         std::span<const TaggedProblem> problems, const OnKnown& on_known) {
+  const ListTables& lists = write.lists;
+  ATTUNE_ASSIGN_OR_RETURN(const Row label_row, InternLabel(write.transaction, lists, label));
+  Link link;
+  link.label_id = label_row[kLabelId].integer;
+  int64_t new_count = 0;
+  for (const TaggedProblem& tagged : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(link.problem_id,
+                            write.ids.Intern(write.transaction, ::attune::Text(tagged.problem)));
+    link.weight = tagged.weight;
+    ATTUNE_ASSIGN_OR_RETURN(const bool is_new, AddLink(write.transaction, lists, link));
+    if (is_new) {
+      ++new_count;
+    } else {
+      ATTUNE_RETURN_IF_ERROR(on_known(link));
+    }
+  }
+  const int64_t count = label_row[kProblemCount].integer + new_count;
+  ATTUNE_RETURN_IF_ERROR(write.transaction.Update(
+      lists.labels, LabelRow(lists.labels, link.label_id, label_row[kLabel].text, count)));
+  return new_count;
 }
 
 // A problem of a list.
@@ -118,19 +148,15 @@ ListTables NetworkLists() {
 
 Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTables& lists,
                  std::string_view label, std::span<const TaggedProblem> problems) {
-  ATTUNE_ASSIGN_OR_RETURN(const Row label_row, InternLabel(transaction, lists, label));
-  Link link;
-  link.label_id = label_row[kLabelId].integer;
-  int64_t problem_count = label_row[kProblemCount].integer;
-  for (const TaggedProblem& tagged : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(link.problem_id,
-                            ids.Intern(transaction, ::attune::Text(tagged.problem)));
-    link.weight = tagged.weight;
-    ATTUNE_ASSIGN_OR_RETURN(const bool is_new, AddLink(transaction, lists, link));
-    if (is_new) ++problem_count;
-  }
-  return transaction.Update(
-      lists.labels, LabelRow(lists.labels, link.label_id, label_row[kLabel].text, problem_count));
+  const auto replace = [&](const Link& link) { return ReplaceWeight(transaction, lists, link); };
+  return AddLinks({transaction, ids, lists}, label, problems, replace).status();
+}
+
+Result<int64_t> AddNewToList(WriteTransaction& transaction, InternedTexts& ids,
+                             const ListTables& lists, std::string_view label,
+                             std::span<const TaggedProblem> problems) {
+  const auto keep = [](const Link&) { return Status::Ok(); };
+  return AddLinks({transaction, ids, lists}, label, problems, keep);
 }
 
 Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTables& lists,

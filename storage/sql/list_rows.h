@@ -31,6 +31,11 @@ ListTables NetworkLists();  // Labelled by Text(Network).
 Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTables& lists,
                  std::string_view label, std::span<const TaggedProblem> problems);
 
+// The same, but one that is in the list keeps its weight. Returns how many were not.
+Result<int64_t> AddNewToList(WriteTransaction& transaction, InternedTexts& ids,
+                             const ListTables& lists, std::string_view label,
+                             std::span<const TaggedProblem> problems);
+
 // In the order in which they were added to the list; none if there is no such list.
 Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTables& lists,
                                             std::string_view label);

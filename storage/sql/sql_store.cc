@@ -318,6 +318,15 @@ MissingFolder MissingFolderAt(const std::filesystem::path& path) {
   return usual.ok() && path == *usual ? MissingFolder::kCreated : MissingFolder::kRefused;
 }
 
+void ImportRecorded(SqlDatabase& database, const std::filesystem::path& path,
+                    const SqlStoreOptions& options) {
+  SpoolImportOptions import;
+  import.patience = options.busy_timeout;
+  import.is_told = options.imported != nullptr;
+  const SpoolImport imported = ImportSpools(database, path, import);
+  if (import.is_told) options.imported(imported);
+}
+
 Result<std::shared_ptr<SqlDatabase>> OpenOnServer(const std::string& url,
                                                   const SqlStoreOptions& options) {
   if (options.server_at == nullptr) {
@@ -357,8 +366,10 @@ Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_p
   if (!error && size_bytes <= sql::kCheckedAtOpenBytes) {
     ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
   }
-  return std::make_shared<SqlDatabase>(path, connection_options, std::move(connection),
-                                       options.on_write_lock);
+  auto database = std::make_shared<SqlDatabase>(path, connection_options, std::move(connection),
+                                                options.on_write_lock);
+  if (!reads) sql::ImportRecorded(*database, path, options);
+  return database;
 }
 
 std::unique_ptr<RecordStore> RecordsIn(std::shared_ptr<SqlDatabase> database) {
@@ -369,6 +380,10 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
                                                   const SqlStoreOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(auto database, OpenSqlDatabase(url_or_path, options));
   return RecordsIn(std::move(database));
+}
+
+Status CheckMayBeDatabase(const std::filesystem::path& path) {
+  return sql::CheckMayBeDatabase(path, sql::MissingFolderAt(path));
 }
 
 Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path) {

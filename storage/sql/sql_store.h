@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "attune/session/golden_store.h"
 #include "attune/session/session_store.h"
 #include "storage/sql/database_server.h"
+#include "storage/sql/spool_import.h"
 
 namespace attune {
 
@@ -43,6 +45,9 @@ struct SqlStoreOptions {
   std::shared_ptr<OutageLog> outages = nullptr;
   // Of files: told after each write how long it waited for the write lock; for tests.
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
+  // Of files that are opened to be written: what programs recorded is imported first, and this is
+  // told what came of it (spool_import.h). Null: what has to be told stays in its spool.
+  std::function<void(const SpoolImport&)> imported = nullptr;
 };
 
 // An open database, which all stores over it share; sql_database.h has what they do with it.
@@ -83,6 +88,10 @@ std::unique_ptr<ArtifactStore> ArtifactsIn(std::shared_ptr<SqlDatabase> database
 // The records of a database that nothing else is wanted of.
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options = {});
+
+// Whether there can be a database at `path`, as far as can be told without opening it: a file that
+// this process may read, or a place where it can make one.
+Status CheckMayBeDatabase(const std::filesystem::path& path);
 
 // Makes the static objects of the libraries that a store uses, now, a millisecond. What a program
 // registers with atexit() afterwards runs while they exist, whichever thread uses a store first.

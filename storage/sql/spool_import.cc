@@ -1,0 +1,234 @@
+#include "storage/sql/spool_import.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/base/text.h"
+#include "attune/base/unix_time.h"
+#include "attune/record/record.h"
+#include "attune/record/rules.h"
+#include "attune/spool/recording_run.h"
+#include "attune/spool/spool_file.h"
+#include "attune/spool/spool_folder.h"
+#include "attune/spool/spool_format.h"
+#include "storage/sql/list_rows.h"
+#include "storage/sql/sql_database.h"
+
+namespace attune {
+namespace {
+
+// Files that one transaction imports: each is held open until it is committed.
+constexpr size_t kMaxFiles = 64;
+constexpr size_t kMaxBytes = size_t{16} << 20;
+constexpr size_t kMaxComplaints = 20;
+// Where there are no locks, a file that was written so long ago is not being written.
+constexpr int64_t kQuietNs = 60'000'000'000;
+
+// An open spool with the lock that keeps its process from appending to it.
+struct OpenSpool {
+  std::string name;
+  UniqueFd fd;
+  bool is_locked = false;
+  bool is_kept = false;  // It is imported, and not removed.
+  SpoolContent content;
+};
+
+class Importer {
+ public:
+  Importer(SqlDatabase& database, const SpoolImportOptions& options)
+      : database_(database),
+        options_(options),
+        deadline_(std::chrono::steady_clock::now() + options.patience) {}
+
+  void Import(const SpoolFolder& folder) {
+    for (const std::string& name : NamesIn(folder.fd.get(), kSpoolSuffix, kMaxSpoolFiles)) {
+      Add(folder, name);
+      if (batch_.size() < kMaxFiles && batch_bytes_ < kMaxBytes) continue;
+      if (!CommitBatch(folder)) return;
+    }
+    if (!CommitBatch(folder)) return;
+    RemoveDeadRuns(folder.fd.get());
+    ::rmdir(folder.path.c_str());  // If nothing is left in it.
+  }
+
+  SpoolImport Take() && { return std::move(import_); }
+  void Complain(std::string sentence) {
+    if (import_.complaints.size() < kMaxComplaints) {
+      import_.complaints.push_back(std::move(sentence));
+    }
+  }
+
+ private:
+  void Add(const SpoolFolder& folder, const std::string& name) {
+    const int folder_fd = folder.fd.get();
+    const std::filesystem::path path = folder.path / name;
+    OpenSpool spool;
+    spool.name = name;
+    spool.fd = OpenIn(folder_fd, name.c_str(), O_RDWR);
+    // Another importer may have removed it.
+    if (!spool.fd.valid()) return;
+    const auto is_spool = [&] {
+      return IsSpoolOf(folder.owner, spool.fd.get(), folder_fd, name.c_str());
+    };
+    if (!is_spool()) return;
+    if (!Lock(spool)) {
+      Complain(fmt::format("'{}' is not imported: another process holds it.", path.string()));
+      return;
+    }
+    if (!is_spool()) return;
+    const Status read = Read(path, spool);
+    if (read.ok()) {
+      Judge(folder, spool);
+      batch_.push_back(std::move(spool));
+      return;
+    }
+    Complain(fmt::format("'{}' is not imported: {}.", path.string(), read.message()));
+    if (read.code() != StatusCode::kDataLoss || !options_.is_told) return;
+    // It is told once, and kept for whoever can read it.
+    ::renameat(folder_fd, name.c_str(), folder_fd, (name + ".damaged").c_str());
+  }
+
+  bool Lock(OpenSpool& spool) const {
+    constexpr std::chrono::milliseconds kPoll{2};
+    while (::flock(spool.fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno != EWOULDBLOCK) return true;  // The file system has no locks.
+      if (std::chrono::steady_clock::now() >= deadline_) return false;
+      std::this_thread::sleep_for(kPoll);
+    }
+    spool.is_locked = true;
+    return true;
+  }
+
+  Status Read(const std::filesystem::path& path, OpenSpool& spool) {
+    struct stat info {};
+    if (::fstat(spool.fd.get(), &info) != 0) return SystemError("look at", path);
+    const int64_t changed_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+    spool.is_kept = !spool.is_locked && changed_ns + kQuietNs > UnixNowNs();
+    // Its process was killed before it wrote anything.
+    if (info.st_size == 0) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(const std::string text,
+                            ReadAll(spool.fd.get(), path, kMaxSpoolBytes + kSpoolReserveBytes));
+    batch_bytes_ += text.size();
+    ATTUNE_ASSIGN_OR_RETURN(spool.content, ParseSpool(text));
+    return ValidateTagging(spool.content.header.tag, {});
+  }
+
+  void Judge(const SpoolFolder& folder, OpenSpool& spool) {
+    const SpoolContent& content = spool.content;
+    const size_t before = import_.complaints.size();
+    const std::string process =
+        fmt::format("{} (process {})", Excerpt(content.header.program), content.header.process);
+    if (content.damaged_bytes > 0) {
+      Complain(fmt::format("{} bytes that {} recorded are lost: '{}' is damaged ({}).",
+                           content.damaged_bytes, process, (folder.path / spool.name).string(),
+                           content.damage));
+    }
+    // A command that still counts them tells it.
+    const bool is_counted = IsRunning(folder.fd.get(), content.header.run);
+    for (const SpoolLoss& loss : content.losses) {
+      if (is_counted) break;
+      Complain(fmt::format("{} problems of {} were not recorded under tag {}: {}", loss.count,
+                           process, Excerpt(content.header.tag), loss.reason));
+    }
+    if (import_.complaints.size() > before && !options_.is_told) spool.is_kept = true;
+  }
+
+  // False if the database takes nothing now; the files stay.
+  bool CommitBatch(const SpoolFolder& folder) {
+    std::vector<OpenSpool> batch = std::exchange(batch_, {});
+    batch_bytes_ = 0;
+    if (batch.empty()) return true;
+    std::map<std::string, std::vector<TaggedProblem>> by_tag;
+    for (const OpenSpool& spool : batch) {
+      if (spool.content.problems.empty()) continue;
+      auto& problems = by_tag[spool.content.header.tag];
+      for (const Problem& problem : spool.content.problems) problems.push_back({problem, 1});
+    }
+    const auto added = AddToDatabase(by_tag);
+    if (!added.ok()) {
+      Complain(fmt::format("Recorded problems wait in '{}': {}", folder.path.string(),
+                           added.error().message()));
+      return false;
+    }
+    if (options_.after_commit != nullptr) options_.after_commit();
+    import_.new_problems += *added;
+    for (const auto& [tag, problems] : by_tag) import_.problems += std::ssize(problems);
+    for (const OpenSpool& spool : batch) Finish(folder, spool);
+    return true;
+  }
+
+  Result<int64_t> AddToDatabase(const std::map<std::string, std::vector<TaggedProblem>>& by_tag) {
+    int64_t new_count = 0;
+    if (by_tag.empty()) return new_count;
+    const auto add = [&](sql::DatabaseSession& session, sql::WriteTransaction& transaction) {
+      new_count = 0;
+      for (const auto& [tag, problems] : by_tag) {
+        const auto added =
+            sql::AddNewToList(transaction, session.problems, sql::TagLists(), tag, problems);
+        if (!added.ok()) return added.error();
+        new_count += *added;
+      }
+      return Status::Ok();
+    };
+    ATTUNE_RETURN_IF_ERROR(database_.Write(add));
+    return new_count;
+  }
+
+  static void Finish(const SpoolFolder& folder, const OpenSpool& spool) {
+    const int fd = folder.fd.get();
+    if (!spool.is_kept) {
+      const std::string run = RunOf(spool.name);
+      const std::string stem = spool.name.substr(0, spool.name.size() - kSpoolSuffix.size());
+      const std::string imported = stem + std::string(kImportedSuffix);
+      const bool is_counted = !run.empty() && IsRunning(fd, run) &&
+                              ::renameat(fd, spool.name.c_str(), fd, imported.c_str()) == 0;
+      // One that cannot be removed is imported again, without effect.
+      if (!is_counted) ::unlinkat(fd, spool.name.c_str(), 0);
+    }
+    ::flock(spool.fd.get(), LOCK_UN);
+  }
+
+  SqlDatabase& database_;
+  const SpoolImportOptions& options_;
+  const std::chrono::steady_clock::time_point deadline_;
+  std::vector<OpenSpool> batch_;
+  size_t batch_bytes_ = 0;
+  SpoolImport import_;
+};
+
+}  // namespace
+
+bool HasSpools(const std::filesystem::path& path) {
+  std::string refused;
+  const SpoolPlace place = SpoolPlaceOf(path, /*makes_folders=*/false);
+  const auto folders = OpenSpoolFolders(place.database, refused);
+  return std::any_of(folders.begin(), folders.end(), [](const SpoolFolder& folder) {
+    return !NamesIn(folder.fd.get(), kSpoolSuffix, 1).empty();
+  });
+}
+
+SpoolImport ImportSpools(SqlDatabase& database, const std::filesystem::path& path,
+                         const SpoolImportOptions& options) {
+  std::string refused;
+  const SpoolPlace place = SpoolPlaceOf(path, /*makes_folders=*/false);
+  const auto folders = OpenSpoolFolders(place.database, refused);
+  Importer importer(database, options);
+  if (!refused.empty()) importer.Complain(std::move(refused));
+  for (const SpoolFolder& folder : folders) importer.Import(folder);
+  return std::move(importer).Take();
+}
+
+}  // namespace attune
