@@ -13,6 +13,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/text.h"
+#include "attune/base/told_time.h"
 
 namespace attune {
 namespace {
@@ -48,9 +49,11 @@ bool IsResult(const Json& json) {
       !has("device", Json::value_t::string) || !has("ops", Json::value_t::array)) {
     return false;
   }
+  constexpr double kNsInMs = 1e6;
   for (const Json& op : json["ops"]) {
     const bool is_op = op.is_object() && op.contains("name") && op["name"].is_string() &&
                        op.contains("time_ms") && op["time_ms"].is_number() &&
+                       CanBeMeasured(op["time_ms"].get<double>() * kNsInMs) &&
                        op.contains("workspace_bytes") && op["workspace_bytes"].is_number_integer();
     if (!is_op) return false;
   }

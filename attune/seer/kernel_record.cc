@@ -36,7 +36,7 @@ Result<KernelRecord> RecordIn(const CsvRow& row, AlgorithmOrder order) {
   ATTUNE_ASSIGN_OR_RETURN(record.layer, LayerIn(row));
   ATTUNE_ASSIGN_OR_RETURN(const int64_t number, WholeIn(row, 8, 0, kAlgorithms - 1));
   record.algorithm = CudnnNumber(static_cast<int>(number), order);
-  ATTUNE_ASSIGN_OR_RETURN(record.time_ms, AboveZero(row, 9));
+  ATTUNE_ASSIGN_OR_RETURN(record.time_ms, TimeIn(row, 9));
   ATTUNE_ASSIGN_OR_RETURN(record.instructions, NumberIn(row, 10, 0));
   ATTUNE_ASSIGN_OR_RETURN(record.read_sectors, NumberIn(row, 11, 0));
   ATTUNE_ASSIGN_OR_RETURN(record.write_sectors, NumberIn(row, 12, 0));
@@ -57,7 +57,10 @@ Result<AlgorithmTimes> TimesIn(const CsvRow& row, AlgorithmOrder order) {
   AlgorithmTimes times;
   ATTUNE_ASSIGN_OR_RETURN(times.layer, LayerIn(row));
   for (int i = 0; i < kAlgorithms; ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, 8 + static_cast<size_t>(i)));
+    const size_t column = 8 + static_cast<size_t>(i);
+    ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, column));
+    // Up to 0 stands for an algorithm that did not run.
+    if (time_ms > 0) ATTUNE_RETURN_IF_ERROR(TimeIn(row, column).status());
     times.times_ms[static_cast<size_t>(CudnnNumber(i, order))] = time_ms;
   }
   if (columns == kTimesColumns) return times;

@@ -57,12 +57,12 @@ Result<std::vector<OperatorTime>> ReadOperatorTimes(std::string_view csv) {
       return WrongRow(row, fmt::format("no operator is called '{}'.", Excerpt(time.name)));
     }
     ATTUNE_ASSIGN_OR_RETURN(time.layer, LayerIn(row, 1));
-    ATTUNE_ASSIGN_OR_RETURN(time.time_ms, AboveZero(row, 9));
+    ATTUNE_ASSIGN_OR_RETURN(time.time_ms, TimeIn(row, 9));
     if (IsGradientOfConv(time.name) != has_forward) {
       return WrongRow(row, "gradients of convolutions, and they alone, have a forward time.");
     }
     if (has_forward) {
-      ATTUNE_ASSIGN_OR_RETURN(time.forward_ms, AboveZero(row, kColumns));
+      ATTUNE_ASSIGN_OR_RETURN(time.forward_ms, TimeIn(row, kColumns));
     }
     times.push_back(std::move(time));
   }

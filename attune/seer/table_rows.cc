@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/told_time.h"
+
 namespace attune::seer {
 namespace {
 
@@ -45,6 +47,14 @@ Result<double> AboveZero(const CsvRow& row, size_t column) {
   ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column));
   if (value > 0) return value;
   return WrongRow(row, fmt::format("column {}: {} is not above 0.", column + 1, value));
+}
+
+Result<double> TimeIn(const CsvRow& row, size_t column) {
+  constexpr double kNsInMs = 1e6;
+  ATTUNE_ASSIGN_OR_RETURN(const double value, AboveZero(row, column));
+  if (CanBeMeasured(value * kNsInMs)) return value;
+  return WrongRow(
+      row, fmt::format("column {}: {} ms is no time that can be measured.", column + 1, value));
 }
 
 CsvRow WordsOf(std::string_view line, size_t number) {

@@ -22,8 +22,10 @@ Status WrongRow(const CsvRow& row, std::string_view what);
 // the column `number`, which has numbers in every other line, has none.
 Result<std::vector<CsvRow>> DataRows(std::string_view csv, size_t number = 0);
 
-// REQUIRES, of both: the row has the columns.
+// REQUIRES, of all: the row has the columns.
 Result<double> AboveZero(const CsvRow& row, size_t column);
+// Milliseconds that can have been measured.
+Result<double> TimeIn(const CsvRow& row, size_t column);
 // N, C, W, K, P, f, s and p from the column `first` on. kInvalidArgument for extents below 1 and an
 // output width that does not follow.
 Result<Layer> LayerIn(const CsvRow& row, size_t first = 0);

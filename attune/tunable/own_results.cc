@@ -9,7 +9,8 @@ ResultLine ResultLineOf(const TunableOpKey& names, const Problem& problem,
   ResultLine line;
   line.key = names;
   line.solution = SolutionText(tuned.candidate);
-  line.milliseconds = tuned.median_ns / 1e6;
+  // A line that a person wrote may have no time.
+  if (tuned.median_ns > 0) line.milliseconds = tuned.median_ns / 1e6;
   if (!line.key.op.starts_with(kOwnOperatorPrefix)) line.problem_text = Text(problem);
   return line;
 }

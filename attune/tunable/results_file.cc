@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/told_time.h"
 #include "attune/formats/cublaslt_name.h"
 #include "attune/formats/tunable_names.h"
 #include "attune/problem/escaping.h"
@@ -52,18 +53,27 @@ struct ColumnReader {
   }
 };
 
+bool IsQuoted(std::string_view column) {
+  return column.size() >= 2 && column.starts_with('"') && column.ends_with('"');
+}
+
+// Spreadsheets put every column into double quotes.
+std::string_view Unquoted(std::string_view column) {
+  return IsQuoted(column) ? column.substr(1, column.size() - 2) : column;
+}
+
 std::string SolutionOf(std::string_view column) {
-  if (column.size() >= 2 && column.starts_with('"') && column.ends_with('"')) {
-    return std::string(column.substr(1, column.size() - 2));
-  }
+  if (IsQuoted(column)) return std::string(Unquoted(column));
   return Unescaped(column).value_or(std::string(column));
 }
 
+// Only what can have been measured: TunableOp writes "inf" where nothing could compute.
 std::optional<double> ReadMilliseconds(std::string_view text) {
+  constexpr double kNsInMs = 1e6;
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 0)) return std::nullopt;
+  if (error != std::errc() || stop != end || !CanBeMeasured(value * kNsInMs)) return std::nullopt;
   return value;
 }
 
@@ -87,15 +97,20 @@ Status ReadExtras(std::string_view rest, ResultLine& line) {
   if (rest.empty()) return Status::Ok();
   if (!rest.starts_with(kBlasColumn)) {
     const size_t end = std::min(rest.find(','), rest.size());
-    line.milliseconds = ReadMilliseconds(rest.substr(0, end));
+    line.milliseconds = ReadMilliseconds(Unquoted(rest.substr(0, end)));
     if (!line.milliseconds) {
       return InvalidArgument(
-          fmt::format("Expected a time in milliseconds, found {}.", Quoted(rest.substr(0, end))));
+          fmt::format("Expected a time in milliseconds that can be measured, found {}.",
+                      Quoted(rest.substr(0, end))));
     }
     rest = end == rest.size() ? std::string_view() : rest.substr(end + 1);
   }
   if (rest.starts_with(kBlasColumn)) line.blas_params = rest.substr(kBlasColumn.size());
   return Status::Ok();
+}
+
+bool IsValidator(std::string_view line) {
+  return IsTunableOpValidator(line) || line.starts_with("\"Validator\",");
 }
 
 std::string_view WithoutEnd(std::string_view line) {
@@ -112,13 +127,13 @@ FileLine ParseFileLine(std::string_view text, bool is_first) {
     content.remove_prefix(kByteOrderMark.size());
   }
   if (content.empty() || content.starts_with('#')) return line;
-  if (IsTunableOpValidator(content) && !HasControlBytes(content)) {
+  if (IsValidator(content) && !HasControlBytes(content)) {
     ColumnReader columns{content};
     columns.Next();
-    const std::string_view key = columns.Next();
+    const std::string_view key = Unquoted(columns.Next());
     if (columns.more && !key.empty()) {
       line.kind = FileLineKind::kValidator;
-      const std::string_view value = columns.rest;
+      const std::string_view value = Unquoted(columns.rest);
       line.validator = {std::string(key), Unescaped(value).value_or(std::string(value))};
       return line;
     }
@@ -182,14 +197,17 @@ Result<ResultLine> ParseResultLine(std::string_view text) {
   if (HasControlBytes(text)) return InvalidArgument("The line has control characters.");
   ColumnReader columns{text};
   ResultLine line;
-  line.key.op = columns.Next();
-  line.key.params = columns.Next();
+  line.key.op = Unquoted(columns.Next());
+  line.key.params = Unquoted(columns.Next());
   if (!columns.more) {
     return InvalidArgument("Expected at least three columns: operator, parameters, solution.");
   }
   line.solution = SolutionOf(columns.NextSolution());
   if (line.key.op.empty() || line.key.params.empty() || line.solution.empty()) {
     return InvalidArgument("Operator, parameters and solution must not be empty.");
+  }
+  if ((line.key.op + line.key.params).find('"') != std::string::npos) {
+    return InvalidArgument("A double quote in the operator or its parameters has no match.");
   }
   if (columns.more) ATTUNE_RETURN_IF_ERROR(ReadExtras(columns.rest, line));
   return line;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/host_messages.h"
 #include "attune/tunable/blas_params.h"
 #include "attune/tunable/file_names.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 // Lines of a file that a log names one by one.
 constexpr size_t kMaxNamedLines = 10;
+constexpr size_t kMaxNotes = 64;
 
 // Results by the validators that they belong under.
 std::vector<ResultGroup> GroupsOf(const std::vector<TunableResult>& results,
@@ -35,9 +37,10 @@ TunableContext::TunableContext(TunableParts parts, TunableSwitches switches)
   choices_ = std::make_shared<ResultChoices>(
       parts_.here, parts_.solutions,
       [log = parts_.log, verbose = switches_.settings().verbose,
-       to = switches_.settings().verbose_filename](const std::string& note) {
+       to = switches_.settings().verbose_filename,
+       error_stream = parts_.error_stream](const std::string& note) {
         if (verbose < static_cast<int>(LogLevel::kStatus)) return;
-        log ? log(note) : WriteLogLine(to, note);
+        log ? log(note) : WriteLogLine(to, note, error_stream);
       });
   ApplySwitches();
   for (const std::string& warning : switches_.warnings()) Log(LogLevel::kWarning, warning);
@@ -59,7 +62,7 @@ void TunableContext::Log(LogLevel level, std::string_view line) const {
   if (parts_.log) {
     parts_.log(line);
   } else {
-    WriteLogLine(now.verbose_filename, line);
+    WriteLogLine(now.verbose_filename, line, parts_.error_stream);
   }
 }
 
@@ -147,7 +150,7 @@ void TunableContext::LoadOnce() {
     const auto report = ReadResults(name);
     // No file is how everybody begins.
     if (!report.ok() && report.error().code() != StatusCode::kNotFound) {
-      Log(LogLevel::kWarning, report.error().message());
+      ComplainOfFile(report.error());
     }
   }
   loaded_.store(true, std::memory_order_release);
@@ -290,7 +293,35 @@ Result<TuneOutcome> TunableContext::TuneClaimed(const Problem& problem, const Dy
   return TuneOutcome::kTuned;
 }
 
-void TunableContext::LogReport(const std::string& path, const LoadReport& report) const {
+void TunableContext::ComplainOfFile(const Status& why) {
+  AddNote(fmt::format("A results file is not used: {}", why.message()));
+  if (!BeginComplaint(Complaint::kResults)) return;
+  Log(LogLevel::kWarning,
+      fmt::format("cannot use the results file, so none of its choices serves: {}\n"
+                  "hint: correct the file, or name another one in {}FILENAME",
+                  why.message(), kTunablePrefix));
+}
+
+void TunableContext::AddNote(std::string note) {
+  const std::lock_guard lock(notes_mutex_);
+  const bool is_known = std::ranges::find(notes_, note) != notes_.end();
+  if (!is_known && notes_.size() < kMaxNotes) notes_.push_back(std::move(note));
+}
+
+std::vector<std::string> TunableContext::notes() const {
+  const std::lock_guard lock(notes_mutex_);
+  return notes_;
+}
+
+void TunableContext::LogReport(const std::string& path, const LoadReport& report) {
+  for (size_t i = 0; i < std::min(report.unreadable.size(), kMaxNamedLines); ++i) {
+    AddNote(fmt::format("A line of a results file is not used: {}:{}: {}", path,
+                        report.unreadable[i].line, report.unreadable[i].reason));
+  }
+  if (report.unreadable.size() > kMaxNamedLines) {
+    AddNote(fmt::format("{} more lines of {} are unreadable.",
+                        report.unreadable.size() - kMaxNamedLines, path));
+  }
   Log(LogLevel::kBasic,
       fmt::format("{}: {} results hold here, {} do not, {} lines are unreadable.", path,
                   report.accepted, report.rejected.size(), report.unreadable.size()));

@@ -42,6 +42,8 @@ struct TunableParts {
   std::function<Result<TunedCandidate>(const Problem&)> tune;
   // Where log lines go; null: where VERBOSE_FILENAME says.
   std::function<void(std::string_view line)> log;
+  // Takes what VERBOSE_FILENAME sends to standard error; null: standard error does.
+  std::function<void(const std::string& line)> error_stream;
 };
 
 enum class TuneOutcome {
@@ -121,6 +123,8 @@ class TunableContext {
   void Clear();
 
   TunableCounters counters() const;
+  // What is wrong with the results files that were read, and with which lines of them.
+  std::vector<std::string> notes() const;
   const TunableParts& parts() const { return parts_; }
   const ResultChoices& result_choices() const { return *choices_; }
   void Log(LogLevel level, std::string_view line) const;
@@ -131,7 +135,9 @@ class TunableContext {
   template <class Change>
   Status ChangeSwitches(const Change& change);
   void LoadOnce();
-  void LogReport(const std::string& path, const LoadReport& report) const;
+  void LogReport(const std::string& path, const LoadReport& report);
+  void AddNote(std::string note);
+  void ComplainOfFile(const Status& why);
   ResultLine MakeLine(const TunableOpKey& names, const Problem& problem,
                       const TunedCandidate& tuned) const;
   Status SaveLines(std::vector<ResultLine> lines);
@@ -147,6 +153,8 @@ class TunableContext {
   std::shared_ptr<ResultChoices> choices_;
   std::mutex load_mutex_;  // Held while the results file is first read.
   std::atomic<bool> loaded_ = false;
+  mutable std::mutex notes_mutex_;  // Guards notes_.
+  std::vector<std::string> notes_;
   std::mutex claimed_mutex_;  // Guards claimed_.
   std::set<std::string> claimed_;
   std::atomic<bool> write_on_exit_ = false;

@@ -1,6 +1,7 @@
 // What VERBOSE asks for, written where VERBOSE_FILENAME says.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,10 @@ enum class LogLevel {
 };
 
 // Writes `line` and a line end, in one write, to "err", "out" or the file called so, which is
-// appended to. What cannot be written is dropped: a log must not fail its host.
-void WriteLogLine(const std::string& destination, std::string_view line);
+// appended to. What cannot be written is dropped: a log must not fail its host. `error_stream`
+// takes what is for "err"; null: standard error does, as long as it is the one that it was at the
+// start.
+void WriteLogLine(const std::string& destination, std::string_view line,
+                  const std::function<void(const std::string&)>& error_stream = nullptr);
 
 }  // namespace attune
