@@ -340,7 +340,7 @@ void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& pro
 
 void PlanServer::LearnLater(const Problem& problem, bool should_tune) {
   // A list is to have every problem of the program, also those that were tuned before.
-  if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) RecordLater(problem);
+  if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) Record(problem);
   // What could not be swapped in would be tuned for nobody.
   const bool tunes = options_.policy == MissPolicy::kDeferred && !options_.deterministic;
   if (tunes && should_tune) TuneLater(problem);
@@ -375,20 +375,13 @@ void PlanServer::TuneLater(const Problem& problem) {
   totals_->tunings_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
-void PlanServer::RecordLater(const Problem& problem) {
-  if (!claims_.Claim(KeyOf(problem))) return;
-  const bool queued = tunings_.Push([this, problem] {
-    const Status recorded = hooks_.record(problem);
-    claims_.Finish(KeyOf(problem));
-    if (recorded.ok()) {
-      totals_->recorded.fetch_add(1, std::memory_order_relaxed);
-    } else {
-      Tell(ServerEvent::kTuningFailed, problem, nullptr, recorded.message());
-    }
-  });
-  if (queued) return;
-  claims_.GiveUp(KeyOf(problem));
-  totals_->tunings_dropped.fetch_add(1, std::memory_order_relaxed);
+void PlanServer::Record(const Problem& problem) {
+  const Result<bool> is_new = hooks_.record(problem);
+  if (!is_new.ok()) {
+    Tell(ServerEvent::kTuningFailed, problem, nullptr, is_new.error().message());
+  } else if (*is_new) {
+    totals_->recorded.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void PlanServer::ImproveLater(const std::shared_ptr<PlanSlot>& slot) {
@@ -478,8 +471,6 @@ bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
 
 bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   const int64_t deadline_ns = SteadyNowNs() + timeout.count();
-  const bool records = options_.policy == MissPolicy::kRecord;
-  if (records) (void)tunings_.WaitIdle(timeout);
   const bool loads_ended = loads_.Stop(TimeUntil(deadline_ns));
   const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));
   return reserve_.Stop(TimeUntil(deadline_ns)) && tunings_ended && loads_ended;

@@ -53,8 +53,9 @@ struct ServerHooks {
   // Tunes a problem and returns when its records can be seen in `choices`. Called by one background
   // thread, or under kInline by the thread that missed.
   std::function<Status(const Problem&)> tune;
-  // Notes a problem for later. Called by the background thread.
-  std::function<Status(const Problem&)> record;
+  // Notes a problem for later; whether it is new. Called by the thread that missed, so it must be
+  // quick.
+  std::function<Result<bool>(const Problem&)> record;
   // Hears that a plan was made, in the thread that made it.
   std::function<void()> made;
 };
@@ -115,9 +116,8 @@ class PlanServer {
   void Refresh();
   // Whether nothing is left to be done in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Ends the background; calls are served on with what can be had without it. Problems that wait to
-  // be recorded are recorded, everything else that was not begun is dropped. Whether all of it
-  // ended within `timeout`; what did not goes on.
+  // Ends the background; calls are served on with what can be had without it. What was not begun is
+  // dropped. Whether all of it ended within `timeout`; what did not goes on.
   bool StopBackground(std::chrono::nanoseconds timeout);
 
   // Whether a call for `problem` would wait for a build, a tuning or a slow creation, and why.
@@ -174,7 +174,7 @@ class PlanServer {
   void LearnLater(const Problem& problem, bool should_tune);
   bool TuneNow(const Problem& problem);
   void TuneLater(const Problem& problem);
-  void RecordLater(const Problem& problem);
+  void Record(const Problem& problem);
   void ImproveLater(const std::shared_ptr<PlanSlot>& slot);
   void RefreshPending();
   // Makes the preferred option of a plan current; false if it is already.

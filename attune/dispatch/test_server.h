@@ -1,6 +1,7 @@
 // A plan server over a TestMachine whose hooks are counted, for tests of this module.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -110,8 +111,10 @@ class TestServer {
     };
     hooks.record = [seen = seen_.get()](const Problem& problem) {
       const std::lock_guard<std::mutex> lock(seen->mutex);
-      seen->recorded.push_back(Text(problem));
-      return Status::Ok();
+      const std::string text = Text(problem);
+      const bool is_new = std::ranges::find(seen->recorded, text) == seen->recorded.end();
+      if (is_new) seen->recorded.push_back(text);
+      return is_new;
     };
     return hooks;
   }

@@ -337,4 +337,10 @@ attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms) {
   });
 }
 
+// Of this process alone: in a child of fork() or vfork() there is nothing to write yet.
+void attune_flush_records(attune_runtime* runtime) {
+  attune::Runtime* here = runtime == nullptr ? nullptr : runtime->current();
+  if (here != nullptr) here->FlushRecords();
+}
+
 }  // extern "C"

@@ -3,6 +3,15 @@
 #include <string>
 #include <utility>
 
+#include "attune/base/host_messages.h"
+
+namespace {
+
+// Of a program that is linked with the library, before its own code runs.
+__attribute__((constructor)) void AtLoad() { attune::NoteStandardStreams(); }
+
+}  // namespace
+
 attune_runtime::attune_runtime(std::unique_ptr<attune::Runtime> runtime)
     : takes_handles_(runtime->takes_handles() ? 1 : 0), runtime_(runtime.release()) {}
 

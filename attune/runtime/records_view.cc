@@ -1,6 +1,7 @@
 #include "attune/runtime/records_view.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -38,6 +39,12 @@ Status Reached(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 || errno == ENOENT) return Status::Ok();
   return SystemError("look for", path);
+}
+
+// Whether `failure` is of the database as it is. Another process that holds it lets it go.
+bool IsLasting(const Status& failure, const std::filesystem::path& database) {
+  if (failure.code() == StatusCode::kNotFound) return false;
+  return failure.code() != StatusCode::kUnavailable || ::access(database.c_str(), R_OK) != 0;
 }
 
 bool IsSameFile(const FileStamp& a, const FileStamp& b) {
@@ -80,12 +87,6 @@ RecordsView::RecordsView(RecordsLocation location, SelectOptions select)
   MapIndex();
   Publish();
   NoteIfUnreachable();
-}
-
-RecordsView::~RecordsView() {
-  const std::lock_guard<std::mutex> update(update_mutex_);
-  // There is nobody left to tell; the database's own writers are told by its lock.
-  if (pending_count_ > 0) (void)WritePending();
 }
 
 // True if index_ is another one now.
@@ -148,7 +149,13 @@ void RecordsView::AddNote(std::string note) {
 void RecordsView::NoteIfUnreachable() {
   if (location_.database.empty()) return;
   const Status reached = Reached(location_.database);
-  if (!reached.ok()) AddNote(fmt::format("No database is used: {}", reached.message()));
+  if (reached.ok()) return;
+  AddNote(fmt::format("No database is used: {}", reached.message()));
+  NoteUnusable(reached);
+}
+
+void RecordsView::NoteUnusable(const Status& why) const {
+  if (location_.unusable != nullptr) location_.unusable(why);
 }
 
 Result<RecordStore*> RecordsView::Store() {
@@ -167,15 +174,14 @@ Result<RecordStore*> RecordsView::Store() {
 Result<bool> RecordsView::Update() {
   if (location_.database.empty()) return false;
   const std::lock_guard<std::mutex> update(update_mutex_);
-  if (StampOf(location_.database).inode == 0 && pending_count_ == 0) {
+  if (StampOf(location_.database).inode == 0) {
     store_ = nullptr;
     NoteIfUnreachable();
     return false;
   }
-  const Status written = pending_count_ > 0 ? WritePending() : Status::Ok();
-  if (!written.ok()) AddNote(fmt::format("Problems wait to be recorded: {}", written.message()));
   Result<bool> changed = ReadNews();
   if (!changed.ok()) {
+    if (IsLasting(changed.error(), location_.database)) NoteUnusable(changed.error());
     AddNote(fmt::format("What is new in the database is not used: {}", changed.error().message()));
     // A damaged connection reads on as it is; a new one finds what was mended.
     store_ = nullptr;
@@ -237,62 +243,6 @@ void RecordsView::RefreshIndexFile(RecordStore& store, int64_t last_revision) {
     AddNote(fmt::format("There is no index, so records are read from the database: {}",
                         refreshed.error().message()));
   }
-}
-
-Status RecordsView::WritePending() {
-  Status written = TryWritePending();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_ = written;
-  return written;
-}
-
-Status RecordsView::TryWritePending() {
-  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(location_.database));
-  while (!pending_.empty()) {
-    const auto& [tag, problems] = *pending_.begin();
-    ATTUNE_RETURN_IF_ERROR(store->AddProblems(tag, problems));
-    pending_count_ -= problems.size();
-    pending_.erase(pending_.begin());
-  }
-  return Status::Ok();
-}
-
-Status RecordsView::Note(std::string_view tag, const Problem& problem) {
-  const std::lock_guard<std::mutex> update(update_mutex_);
-  const Status noted = NoteLocked(tag, problem);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!noted.ok() && given_up_.ok()) given_up_ = noted;
-  return noted;
-}
-
-Status RecordsView::noted() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return given_up_.ok() ? waiting_ : given_up_;
-}
-
-Status RecordsView::NoteLocked(std::string_view tag, const Problem& problem) {
-  if (location_.database.empty()) {
-    return FailedPrecondition(
-        "This run time has no database to record problems in; ATTUNE_DB or the option names one.");
-  }
-  if (pending_count_ >= kMaxPending) {
-    return ResourceExhausted(fmt::format(
-        "{} problems wait to be recorded already, because '{}' cannot be written; {} is not "
-        "recorded.",
-        pending_count_, location_.database, Text(problem)));
-  }
-  pending_[std::string(tag)].push_back({problem, 1});
-  ++pending_count_;
-  const Status written = WritePending();
-  if (written.ok()) return written;
-  AddNote(fmt::format("Problems wait to be recorded: {}", written.message()));
-  if (written.code() == StatusCode::kInvalidArgument) {
-    pending_.erase(std::string(tag));
-    pending_count_ = 0;
-    for (const auto& [other, problems] : pending_) pending_count_ += problems.size();
-    return written;
-  }
-  return Status::Ok();
 }
 
 }  // namespace attune

@@ -4,11 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -22,6 +21,8 @@ namespace attune {
 struct RecordsLocation {
   std::string database;                                       // Path; empty for none.
   std::vector<std::shared_ptr<const ChoiceSource>> packages;  // Their indexes, uppermost first.
+  // Told why the database cannot be used, by any thread and perhaps again and again; null: nobody.
+  std::function<void(const Status&)> unusable = nullptr;
 };
 
 // Which file a path named, and as of when.
@@ -38,48 +39,34 @@ class RecordsView {
  public:
   // Maps what is there: no file is an error, a damaged one is left out with a note.
   RecordsView(RecordsLocation location, SelectOptions select);
-  // Tries once more to write what could not be noted.
-  ~RecordsView();
-
   // What is known now. Never null.
   std::shared_ptr<const ChoiceSource> choices() const;
   // What was left out, and why.
   std::vector<std::string> notes() const;
 
   // Reads what the database has beyond the index, or maps a newer index; makes the index if there
-  // is none or if it turned out to be damaged. Writes what could not be noted before. True if
-  // choices() changed. Opens the database, if there is one; a failure is in notes(), too.
+  // is none or if it turned out to be damaged. True if choices() changed. Opens the database, if
+  // there is one; a failure is in notes(), too.
   Result<bool> Update();
-
-  // Adds `problem` to `tag`, in a database that is made if there is none. While the database cannot
-  // be written, up to kMaxPending problems wait for the next Update.
-  Status Note(std::string_view tag, const Problem& problem);
-  static constexpr size_t kMaxPending = 4096;
-  // Why a noted problem is not in the database: it waits, or was given up once. Ok: all are.
-  Status noted() const;
 
  private:
   Result<RecordStore*> Store();
   Result<bool> ReadNews();
   void RefreshIndexFile(RecordStore& store, int64_t last_revision);
-  Status NoteLocked(std::string_view tag, const Problem& problem);
-  Status WritePending();
-  Status TryWritePending();
   bool MapIndex();
   void ForgetIndex();
   void Publish();
   void AddNote(std::string note);
   void NoteIfUnreachable();
+  void NoteUnusable(const Status& why) const;
 
   const RecordsLocation location_;
   const SelectOptions select_;
   // Shared with the layers that set it, which callers may still be reading.
   const std::shared_ptr<std::atomic<bool>> is_damaged_;
-  mutable std::mutex mutex_;  // Guards the next four.
+  mutable std::mutex mutex_;  // Guards the next two.
   std::shared_ptr<const ChoiceSource> choices_;
   std::vector<std::string> notes_;
-  Status waiting_;                      // Why problems wait to be written; ok: none does.
-  Status given_up_;                     // Why the first problem that is in no list will be in none.
   std::mutex update_mutex_;             // Guards everything below: one update at a time.
   std::unique_ptr<RecordStore> store_;  // To read.
   FileStamp store_file_;
@@ -91,8 +78,6 @@ class RecordsView {
   int64_t seen_revision_ = 0;     // index_ and overlays_ reach up to it.
   int64_t indexed_revision_ = 0;  // Up to it, an index was made or could not be made.
   int64_t indexed_ns_ = 0;        // When that was tried because of new choices; 0: never.
-  std::map<std::string, std::vector<TaggedProblem>, std::less<>> pending_;  // By tag.
-  size_t pending_count_ = 0;
 };
 
 }  // namespace attune

@@ -1,8 +1,9 @@
 #include "attune/runtime/runtime.h"
 #include "attune/compile/default_kernel_cache.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -30,6 +31,8 @@ namespace {
 // What a program that exits, or destroys a run time, waits for the background at most, unless a
 // thread is inside of a library that long.
 constexpr std::chrono::seconds kLongestExit{5};
+// Of it, for what was recorded.
+constexpr std::chrono::milliseconds kLongestRecording{300};
 
 }  // namespace
 
@@ -135,8 +138,7 @@ Status Runtime::MakeServer() {
   dispatch.after_fork = IsForkedChild();
   ATTUNE_ASSIGN_OR_RETURN(dispatch.forced,
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
-  records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, packages_},
-                                           SelectionAt(place_));
+  OpenDatabase();
   imports_ = std::make_unique<ImportsView>(options_.database);
   DispatchParts parts;
   parts.solvers = &place_.backend->solvers();
@@ -167,9 +169,7 @@ Status Runtime::MakeServer() {
   hooks.missed = [this](const Problem& problem, bool is_tuned) {
     return NoteMiss(problem, is_tuned);
   };
-  hooks.record = [this](const Problem& problem) {
-    return records_->Note(options_.record_tag, problem);
-  };
+  hooks.record = [this](const Problem& problem) { return recorder_->Record(problem); };
   // It may have loaded a library, or used one for the first time.
   hooks.made = [] { StopAtExit::Renew(); };
   ServerOptions server = options_.server;
@@ -180,6 +180,21 @@ Status Runtime::MakeServer() {
   const bool watches = !options_.database.empty() && !options_.server.deterministic;
   if (watches) StartWatching();
   return Status::Ok();
+}
+
+void Runtime::OpenDatabase() {
+  const auto unusable = [this](const Status& why) { ComplainOfDatabase(why); };
+  records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, packages_, unusable},
+                                           SelectionAt(place_));
+  const MissPolicy policy = options_.server.policy;
+  if (policy != MissPolicy::kNever && !options_.database.empty()) {
+    const Status possible = CheckMayBeDatabase(options_.database);
+    if (!possible.ok()) ComplainOfDatabase(possible);
+  }
+  if (policy != MissPolicy::kRecord) return;
+  recorder_ = std::make_unique<Recorder>(RecorderOptions{
+      options_.database, options_.record_tag, options_.record_run,
+      [this](const std::string& sentence) { Complain(Complaint::kRecording, sentence); }});
 }
 
 void Runtime::StartWatching() {
@@ -204,9 +219,26 @@ Runtime::~Runtime() {
 
 void Runtime::TellSummary() {
   if (!options_.prints_summary || server_ == nullptr || has_told_summary_.exchange(true)) return;
-  const std::string line = Summary(server_->counters()) + "\n";
-  // Asked for, by ATTUNE_SUMMARY; whoever closed standard error does not get it.
-  (void)std::fputs(line.c_str(), stderr);
+  Tell(Summary(server_->counters()));
+}
+
+void Runtime::Tell(const std::string& line) const {
+  if (options_.message != nullptr) {
+    options_.message(line);
+  } else {
+    WriteToHost(STDERR_FILENO, line + "\n");
+  }
+}
+
+void Runtime::Complain(Complaint complaint, const std::string& sentence) const {
+  if (BeginComplaint(complaint)) Tell("attune: " + sentence);
+}
+
+void Runtime::ComplainOfDatabase(const Status& why) const {
+  Complain(Complaint::kDatabase,
+           fmt::format("cannot use the database '{}', so nothing is tuned: {}\n"
+                       "hint: name another one in ATTUNE_DB, or set it empty to have none",
+                       options_.database, why.message()));
 }
 
 bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
@@ -225,6 +257,10 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
     return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
   };
   WriteUntuned(std::chrono::duration_cast<std::chrono::milliseconds>(left()));
+  if (recorder_ != nullptr) {
+    (void)recorder_->Close(std::min<std::chrono::milliseconds>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(left()), kLongestRecording));
+  }
   bool has_ended = server_ == nullptr || server_->StopBackground(left());
   std::unique_lock<std::mutex> lock(watch_mutex_);
   if (!watcher_.joinable()) return has_ended;
@@ -260,6 +296,7 @@ Status Runtime::MakeTunable() {
     ATTUNE_RETURN_IF_ERROR(TuneElsewhere(problem));
     return TunedFor(problem);
   };
+  parts.error_stream = options_.message;
   tunable_ = std::make_unique<TunableContext>(std::move(parts), std::move(switches));
   return Status::Ok();
 }
@@ -411,13 +448,21 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
 
 Status Runtime::recorded() const {
   ATTUNE_RETURN_IF_ERROR(tunable_->WriteUntuned(std::chrono::milliseconds(0)));
-  return records_->noted();
+  return recorder_ == nullptr ? Status::Ok() : recorder_->Flush();
+}
+
+void Runtime::FlushRecords() {
+  if (recorder_ != nullptr) recorder_->FlushAtOnce();
 }
 
 std::vector<std::string> Runtime::notes() const {
   std::vector<std::string> notes = records_->notes();
-  const std::vector<std::string> of_imports = imports_->notes();
-  notes.insert(notes.end(), of_imports.begin(), of_imports.end());
+  const auto add = [&](const std::vector<std::string>& more) {
+    notes.insert(notes.end(), more.begin(), more.end());
+  };
+  add(imports_->notes());
+  add(tunable_->notes());
+  if (recorder_ != nullptr) add(recorder_->notes());
   if (predictor_ != nullptr) {
     for (std::string& note : predictor_->notes()) notes.push_back(std::move(note));
   }

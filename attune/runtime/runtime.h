@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "attune/base/guest_thread.h"
+#include "attune/base/host_messages.h"
 #include "attune/base/status.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
@@ -26,6 +27,7 @@
 #include "attune/runtime/imports_view.h"
 #include "attune/runtime/model_predictor.h"
 #include "attune/runtime/places.h"
+#include "attune/runtime/recorder.h"
 #include "attune/runtime/records_view.h"
 #include "attune/runtime/stop_at_exit.h"
 #include "attune/runtime/tuner_client.h"
@@ -44,6 +46,7 @@ struct RuntimeOptions {
   int max_threads = 0;      // That a candidate may compute on; 0: as many as it likes.
   std::string force;        // As ForcedChoices::Parse takes it.
   std::string record_tag = "recorded";
+  std::string record_run;  // RecordingRun::id() of the command that counts them; or empty.
   // Model files to use instead of those beside the database; none of them: no model.
   std::optional<std::vector<std::string>> time_models;
   int64_t tuning_budget_ms = 0;
@@ -54,8 +57,10 @@ struct RuntimeOptions {
   std::optional<TunableSwitches> tunable;
   // How often a changed index or database is noticed; 0: only after a tuning of our own.
   std::chrono::milliseconds refresh_interval{2000};
-  bool prints_summary = false;     // One line to standard error at the end, or at exit.
+  bool prints_summary = false;     // One line for the user at the end, or at exit.
   std::vector<std::string> notes;  // What was found out while these options were read.
+  // Takes lines for the user; null: standard error does (host_messages.h).
+  std::function<void(const std::string& line)> message;
 };
 
 // Thread-safe, but for destruction.
@@ -86,9 +91,10 @@ class Runtime {
   std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Why a problem that was to be recorded is not in the database or the untuned file; ok if all
-  // are.
+  // Writes what was recorded. Why a problem is not in the spool or the untuned file; ok if all are.
   Status recorded() const;
+  // Writes what was recorded in a process that ends without handlers (SpoolWriter::FlushAtOnce).
+  void FlushRecords();
   // Ends the tuner and the threads of the background; calls are served on with what is known.
   // Whether they ended within `timeout`; those that did not end as soon as they can.
   bool StopBackground(std::chrono::nanoseconds timeout);
@@ -102,9 +108,16 @@ class Runtime {
   // The program's own OpenMP runtime, called `name`, waits otherwise than records assume.
   void NoteOwnOpenMp(std::string_view name);
   void OpenPackages();
+  // The view of the records, and what problems are recorded with.
+  void OpenDatabase();
   void AddNote(std::string note);
   // Once.
   void TellSummary();
+  // A line for the user.
+  void Tell(const std::string& line) const;
+  // The same, once in this tree of processes.
+  void Complain(Complaint complaint, const std::string& sentence) const;
+  void ComplainOfDatabase(const Status& why) const;
   Status MakeServer();
   Status MakeTunable();
   // Untuned problems that wait for their file are written now or never.
@@ -136,6 +149,7 @@ class Runtime {
   std::vector<std::shared_ptr<const ChoiceSource>> packages_;  // Indexes of those that can be used.
   mutable std::mutex notes_mutex_;                             // Guards notes_.
   std::vector<std::string> notes_;
+  std::unique_ptr<Recorder> recorder_;  // Null unless problems are recorded.
   std::unique_ptr<RecordsView> records_;
   std::unique_ptr<ImportsView> imports_;
   std::unique_ptr<ModelPredictor> predictor_;  // Null where only what is known serves.

@@ -12,6 +12,7 @@
 #include "attune/base/usable_cores.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/runtime/variable_names.h"
+#include "attune/spool/recording_run.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -185,6 +186,11 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
     result.notes.push_back(std::move(note));
   }
   ATTUNE_ASSIGN_OR_RETURN(result.prints_summary, Switch("ATTUNE_SUMMARY", variables));
+  result.record_run = ValueOf(variables, kRecordRunVariable).value_or("");
+  if (options.message != nullptr) {
+    result.message = [take = options.message, context = options.message_context](
+                         const std::string& line) { take(context, line.c_str()); };
+  }
   return result;
 }
 

@@ -1,12 +1,20 @@
 #include "faces/preload/message.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace attune::face {
 namespace {
@@ -14,7 +22,51 @@ namespace {
 constexpr size_t kMaxLine = 1024;
 constexpr char kPrefix[] = "attune " ATTUNE_FACE ": ";
 
-// The program's own stream may be buffered, closed or wide, so the descriptor is written to.
+struct Identity {
+  dev_t device;
+  ino_t inode;  // 0: it was closed.
+};
+constinit Identity standard_error = {0, 0};
+
+// For the run time (attune/base/host_messages.h): which complaints a process of this tree has made.
+// It is put into the environment here, while there is one thread alone, and changed there later.
+constexpr const char* kReportedVariable = "ATTUNE_REPORTED";
+
+bool IsStandardError() {
+  struct stat info;
+  return standard_error.inode != 0 && ::fstat(STDERR_FILENO, &info) == 0 &&
+         info.st_dev == standard_error.device && info.st_ino == standard_error.inode;
+}
+
+// The program's own stream may be buffered, closed or wide, so the descriptor is written to. Where
+// that is not possible there is nowhere to say so; a pipe that nobody reads does not end the
+// program.
+void WriteToStandardError(const iovec* parts, int count) {
+  if (!IsStandardError()) return;
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const bool was_pending = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
+  const bool is_broken = ::writev(STDERR_FILENO, parts, count) < 0 && errno == EPIPE;
+  constexpr timespec kNoWait = {};
+  if (is_broken && !was_pending) (void)::sigtimedwait(&broken, nullptr, &kNoWait);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+__attribute__((constructor)) void AtStart() {
+  struct stat info;
+  if (::fstat(STDERR_FILENO, &info) == 0) standard_error = {info.st_dev, info.st_ino};
+  if (!__libc_single_threaded || std::getenv(kReportedVariable) != nullptr) return;
+  unsigned long long word = 0;
+  if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) word = ::getpid();
+  char value[32];
+  std::snprintf(value, sizeof value, "---%016llx", word);
+  ::setenv(kReportedVariable, value, 1);
+}
+
 void Write(const char* format, va_list arguments) {
   char line[kMaxLine] = {};
   std::memcpy(line, kPrefix, sizeof kPrefix);
@@ -24,11 +76,17 @@ void Write(const char* format, va_list arguments) {
   size_t size = begin;
   if (wanted > 0) size += static_cast<size_t>(wanted) < room ? wanted : room - 1;
   line[size++] = '\n';
-  // A standard error that cannot be written to leaves nowhere to say so.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, size);
+  const iovec whole = {line, size};
+  WriteToStandardError(&whole, 1);
 }
 
 }  // namespace
+
+void SayLine(const char* line) {
+  const iovec parts[] = {{const_cast<char*>(line), std::strlen(line)},
+                         {const_cast<char*>("\n"), 1}};
+  WriteToStandardError(parts, 2);
+}
 
 void Say(const char* format, ...) {
   va_list arguments;

@@ -28,11 +28,12 @@ bool RuntimeLibrary::Open(char* reason, size_t size) {
   if (!Bind(library, "attune_api_version", api_version) ||
       !Bind(library, "attune_runtime_create", create) ||
       !Bind(library, "attune_run_gemm", run_gemm) ||
-      !Bind(library, "attune_last_message", last_message) ||
-      !Bind(library, "attune_wait_idle", wait_idle)) {
+      !Bind(library, "attune_last_message", last_message)) {
     std::snprintf(reason, size, "%s is not the run time of attune: %s.", path, ::dlerror());
     return false;
   }
+  // Older ones have none, and write what was recorded at the exit alone.
+  (void)Bind(library, "attune_flush_records", flush_records);
   if (api_version() < ATTUNE_API_VERSION) {
     std::snprintf(reason, size, "%s has version %d of the interface, but version %d is needed.",
                   path, api_version(), ATTUNE_API_VERSION);

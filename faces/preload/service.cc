@@ -12,7 +12,6 @@
 namespace attune::face {
 namespace {
 
-constexpr int64_t kRecordPatienceMs = 5000;
 constexpr size_t kMaxReason = 768;
 
 // For the time in which this thread is in the run time.
@@ -26,6 +25,8 @@ class Computing {
  private:
   bool& flag_;
 };
+
+void TakeMessage(void*, const char* line) { SayLine(line); }
 
 bool HasPolicy() {
   const char* policy = std::getenv("ATTUNE_POLICY");
@@ -131,6 +132,7 @@ bool Service::OpenLibrary() {
 attune_runtime* Service::Create(attune_options options) {
   const Computing computing(is_computing_);
   options.struct_size = sizeof options;
+  options.message = TakeMessage;
   options.deterministic = IsSet("ATTUNE_DETERMINISTIC");
   options.yields = 1;
   if (HasPolicy()) {
@@ -159,7 +161,7 @@ attune_runtime* Service::Create(attune_options options) {
   if (options.known_only != 0) serves_known_only_.store(true);
   runtimes_[place].store(runtime);
   // For each of them, because what is registered last runs first at exit.
-  if (!is_recording_) std::atexit(CloseAtExit);
+  std::atexit(CloseAtExit);
   return runtime;
 }
 
@@ -191,7 +193,6 @@ bool Service::Run(attune_runtime* runtime, const char* function, const Product& 
     const Computing computing(is_computing_);
     code = library_.run_gemm(runtime, &product.gemm, &product.arguments);
   }
-  if (is_recording_) CloseOnceRecorded(runtime);
   if (code == ATTUNE_OK) {
     tally_.Note(Outcome::kServed);
     return true;
@@ -207,31 +208,17 @@ bool Service::Run(attune_runtime* runtime, const char* function, const Product& 
   return false;
 }
 
-bool Service::AwaitRecords(attune_runtime* runtime) {
-  const Computing computing(is_computing_);
-  return library_.wait_idle(runtime, kRecordPatienceMs) == ATTUNE_OK;
-}
-
-// What is registered last runs first at exit. The database library makes objects when it is used
-// first, and they must still be there when the last problems are written, so the first one is
-// waited for before the end is registered.
-void Service::CloseOnceRecorded(attune_runtime* runtime) {
-  if (has_recorded_.exchange(true)) return;
-  // What cannot be written now is tried again, and told, at the end.
-  (void)AwaitRecords(runtime);
-  std::atexit(CloseAtExit);
-}
-
 void Service::CloseAtExit() {
-  Service& service = the_service;
   State serving = State::kServing;
-  if (!service.state_.compare_exchange_strong(serving, State::kClosed)) return;
-  if (!service.is_recording_) return;
-  for (auto& kept : service.runtimes_) {
-    attune_runtime* runtime = kept.load();
-    if (runtime == nullptr || service.AwaitRecords(runtime)) continue;
-    Say("Not every recorded problem reached the database: %s", service.library_.last_message());
-    return;
+  (void)the_service.state_.compare_exchange_strong(serving, State::kClosed);
+}
+
+void Service::FlushRecords() {
+  const State state = state_.load(std::memory_order_acquire);
+  const bool has_library = state == State::kServing || state == State::kClosed;
+  if (!has_library || !is_recording_ || library_.flush_records == nullptr) return;
+  for (auto& kept : runtimes_) {
+    if (attune_runtime* runtime = kept.load()) library_.flush_records(runtime);
   }
 }
 

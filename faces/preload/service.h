@@ -12,10 +12,10 @@
 
 namespace attune::face {
 
-// Thread-safe. Nothing happens before the first call: no constructor runs, no file is opened. Entry
-// points have the names of C functions and no argument to pass state in, so there is one of these
-// for the process, constant-initialised and never destroyed, because threads may still compute at
-// exit.
+// Thread-safe. Nothing happens before the first call: no file is opened, no thread is started.
+// Entry points have the names of C functions and no argument to pass state in, so there is one of
+// these for the process, constant-initialised and never destroyed, because threads may still
+// compute at exit.
 class Service {
  public:
   // What comes at the end of Begin(), once in a process: true if the face can serve. A face that
@@ -48,6 +48,10 @@ class Service {
   // nothing of C was written.
   bool Run(attune_runtime* runtime, const char* function, const Product& product);
 
+  // Writes what was recorded in a process that ends without its exit handlers. For a signal
+  // handler, too.
+  void FlushRecords();
+
   void Note(Outcome outcome) { tally_.Note(outcome); }
   const Tally& tally() const { return tally_; }
 
@@ -62,11 +66,8 @@ class Service {
   void NoteRefusal(const char* function);
   static void AfterForkInChild();
   // Runs before the libraries of the run time are taken down: late products go to the real
-  // functions, and recorded problems reach the database, for at most a few seconds.
+  // functions.
   static void CloseAtExit();
-  // Whether all of them are in the database; last_message of the library says why not.
-  bool AwaitRecords(attune_runtime* runtime);
-  void CloseOnceRecorded(attune_runtime* runtime);
 
   static constexpr int kMaxRuntimes = 64;
 
@@ -77,7 +78,6 @@ class Service {
   std::atomic<bool> is_starting_ = false;
   std::atomic<bool> refusal_was_said_ = false;
   std::atomic<bool> limit_was_said_ = false;
-  std::atomic<bool> has_recorded_ = false;
   std::atomic<bool> serves_known_only_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
   bool is_recording_ = false;   // Set before kServing.

@@ -138,7 +138,9 @@ typedef struct attune_runtime attune_runtime;
 typedef enum attune_policy {
   ATTUNE_POLICY_DEFAULT = 0, /* ATTUNE_POLICY of the environment, else ATTUNE_DEFERRED. */
   ATTUNE_NEVER = 1,          /* Serve the best that is known, and nothing else. */
-  ATTUNE_RECORD = 2,         /* And add the problem to the tag of records, to be tuned later. */
+  ATTUNE_RECORD = 2,         /* And add the problem to the tag of records, to be tuned later: it is
+                                in a file beside the database a tenth of a second later, and in the
+                                database once an attune command opens that. */
   ATTUNE_DEFERRED = 3, /* And tune it in a helper process; the plan is swapped when it is done. */
   ATTUNE_INLINE = 4    /* Tune first, then serve: this call waits. */
 } attune_policy;
@@ -150,6 +152,10 @@ typedef enum attune_scope {
   ATTUNE_SCOPE_LOADED = 2,  /* Those that need no build now. */
   ATTUNE_SCOPE_ALL = 3
 } attune_scope;
+
+/* Takes a line for the user, without its end. Called by any thread, also at the exit; it must not
+ * throw nor call attune. */
+typedef void (*attune_message)(void* context, const char* line);
 
 typedef struct attune_options {
   size_t struct_size;
@@ -177,11 +183,16 @@ typedef struct attune_options {
    * callers that have an implementation of their own. 0: another candidate computes, on one thread
    * if need be, also instead of one that is forced. */
   int32_t yields;
+  /* Told that the database cannot be used or that recorded problems are lost, each once in a tree
+   * of processes, and the summary of ATTUNE_SUMMARY. Null: they go to standard error while that is
+   * the file that it was when the library was loaded. */
+  attune_message message;
+  void* message_context;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT                                                                      \
   {                                                                                              \
     sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_DEFAULT, NULL, \
-        NULL, 0, 0, 0, 0, 0, 0, 0                                                                \
+        NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL                                                    \
   }
 
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,

@@ -26,7 +26,7 @@ typedef struct attune_counters {
   uint64_t stand_ins; /* Misses served by another candidate while the better one was made ready. */
   uint64_t skipped_records; /* Records that named what no longer exists or fits. */
   uint64_t tunings, tuning_failures;
-  uint64_t recorded; /* Problems written to the tag. */
+  uint64_t recorded; /* Problems for the tag. */
   uint64_t swaps, evictions;
   uint64_t builds_in_caller, builds_in_background;
   uint64_t miss_ns, tuning_ns; /* Time spent. */
@@ -62,8 +62,14 @@ ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_liste
 
 /* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`: not at
  * all if that is negative, and for good with INT64_MAX. It fails, too, if a problem that was to be
- * recorded is not in the database (policy ATTUNE_RECORD) or the untuned file (attune/tunable.h). */
+ * recorded is not in a file beside the database (policy ATTUNE_RECORD) or in the untuned file
+ * (attune/tunable.h). */
 ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
+
+/* Writes what was recorded (ATTUNE_RECORD), within a tenth of a second. For a program that ends
+ * without its exit handlers, by _exit() or execve(); it may be called by a signal handler. Null is
+ * fine. */
+ATTUNE_API void attune_flush_records(attune_runtime* runtime);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
  *   strided      one matrix-vector product with increments of 2
  *   fork         goes on in a child; the parent waits and takes over its exit status
  *   threads=N    one product in each of N threads, all before any ended
+ *   leave        ends with _exit(5), which runs no exit handlers
  *   until_eof    waits for the end of standard input
  *   forks        prints how often this process, or the one it was forked from, has forked so far;
  * to start a program by posix_spawn() is none
@@ -92,6 +93,8 @@ int main(int argc, char** argv) {
       Strided();
     } else if (strcmp(argv[i], "fork") == 0) {
       Fork();
+    } else if (strcmp(argv[i], "leave") == 0) {
+      _exit(5);
     } else if (strcmp(argv[i], "until_eof") == 0) {
       AwaitEndOfInput();
     } else if (strcmp(argv[i], "forks") == 0) {

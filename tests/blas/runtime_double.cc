@@ -1,9 +1,8 @@
 // A run time for tests of the preload library: computes by the definition, or by a library opened
 // for it, and fails when it is told to. Its behaviour comes from the environment:
 //
-//   DOUBLE_FAILS=WHAT         create, run or wait: that call fails; create-limit or run-limit: for
-//   a
-//                             limit of the process
+//   DOUBLE_FAILS=WHAT         create or run: that call fails; create-limit or run-limit: for a limit
+//                             of the process
 //   DOUBLE_LIBRARY=PATH       computes with cblas_sgemm and cblas_dgemm of that library, opened so
 //                             that its own calls may come back through the preload library
 //   DOUBLE_SAYS=1             says on standard error with which options it was created
@@ -110,8 +109,8 @@ attune_code attune_run_gemm(attune_runtime*, const attune_gemm* gemm,
   return ATTUNE_OK;
 }
 
-attune_code attune_wait_idle(attune_runtime*, int64_t) {
-  return Is("DOUBLE_FAILS", "wait") ? ATTUNE_UNAVAILABLE : ATTUNE_OK;
+void attune_flush_records(attune_runtime*) {
+  if (Is("DOUBLE_SAYS", "1")) std::fprintf(stderr, "flushed\n");
 }
 
 }  // extern "C"

@@ -150,6 +150,25 @@ int FinishedSetsIn(const std::string& database) {
   return visited.ok() ? sets : -1;
 }
 
+attune_options MessageLog::Options(attune_policy policy) {
+  attune_options options = ATTUNE_OPTIONS_INIT;
+  options.policy = policy;
+  options.message = Take;
+  options.message_context = this;
+  return options;
+}
+
+std::vector<std::string> MessageLog::lines() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lines_;
+}
+
+void MessageLog::Take(void* log, const char* line) {
+  auto* here = static_cast<MessageLog*>(log);
+  const std::lock_guard<std::mutex> lock(here->mutex_);
+  here->lines_.emplace_back(line);
+}
+
 size_t ProblemsUnder(const std::string& database, const std::string& tag) {
   const auto store = OpenSqlStore(database);
   if (!store.ok()) return 0;

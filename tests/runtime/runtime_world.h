@@ -77,6 +77,20 @@ class EventLog {
   std::vector<Event> events_;
 };
 
+// Lines that run times have for the user.
+class MessageLog {
+ public:
+  // `policy` with these lines kept.
+  attune_options Options(attune_policy policy);
+  std::vector<std::string> lines() const;
+
+ private:
+  static void Take(void* log, const char* line);
+
+  mutable std::mutex mutex_;  // Guards lines_.
+  std::vector<std::string> lines_;
+};
+
 struct RuntimeDeleter {
   void operator()(attune_runtime* runtime) const { attune_runtime_destroy(runtime); }
 };

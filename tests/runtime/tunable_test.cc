@@ -89,11 +89,11 @@ TEST_F(TunableRuntime, TheEnvironmentBeatsTheApiForLibraries) {
 
 TEST_F(TunableRuntime, ALibraryThatNobodyRunsIsNamed) {
   Set({{"LIBRARI_ENABLED", "0"}});
-  testing::internal::CaptureStderr();
+  MessageLog log;
 
-  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  const RuntimeHandle runtime = MakeRuntime(log.Options(ATTUNE_NEVER));
 
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("a library 'librari'"));
+  EXPECT_THAT(log.lines(), Contains(HasSubstr("a library 'librari'")));
   ASSERT_NE(runtime, nullptr) << attune_last_message();
   EXPECT_EQ(attune_tunable_library_enable(runtime.get(), "nosuchlib", 0), ATTUNE_INVALID_ARGUMENT);
   EXPECT_THAT(attune_last_message(), HasSubstr("'nosuchlib'"));

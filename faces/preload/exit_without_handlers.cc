@@ -1,0 +1,35 @@
+// _exit() and _Exit() of the program: they run no exit handlers, with which what was recorded would
+// be written. Python's worker processes end so.
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "faces/preload/service.h"
+
+namespace {
+
+using Exit = void(int);
+
+// What the program would have called: a sanitizer's function, or that of the C library. Looked for
+// at the start, because a signal handler may call _exit().
+constinit Exit* next_exit = nullptr;
+
+__attribute__((constructor)) void FindNextExit() {
+  next_exit = reinterpret_cast<Exit*>(::dlsym(RTLD_NEXT, "_exit"));
+}
+
+[[noreturn]] void Leave(int status) {
+  attune::face::the_service.FlushRecords();
+  if (next_exit != nullptr) next_exit(status);
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+
+}  // namespace
+
+extern "C" {
+
+[[noreturn]] __attribute__((visibility("default"))) void _exit(int status) { Leave(status); }
+[[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) { Leave(status); }
+
+}  // extern "C"
