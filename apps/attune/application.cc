@@ -94,15 +94,31 @@ Status Application::TakeStores(std::shared_ptr<SqlDatabase> database) {
   return Status::Ok();
 }
 
-Result<RecordStore*> Application::store() {
-  if (store_) return session_records_ ? session_records_.get() : store_.get();
-  if (!session_name_.empty()) ATTUNE_RETURN_IF_ERROR(CheckDatabaseExists());
-  ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+SqlStoreOptions Application::StoreOptions() {
   SqlStoreOptions options;
   options.server_at = DatabaseServerAt;
   options.reconnecting = reconnecting_;
   options.outages = outages_;
-  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path, options));
+  options.imported = [this](const SpoolImport& imported) {
+    for (const std::string& complaint : imported.complaints) {
+      err_.Print(fmt::format("attune: {}\n", Printable(complaint)));
+    }
+  };
+  return options;
+}
+
+Status Application::ImportRecorded(const std::string& path) {
+  if (IsOnServer(path)) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
+  if (!HasSpools(file)) return Status::Ok();
+  return OpenSqlDatabase(path, StoreOptions()).status();
+}
+
+Result<RecordStore*> Application::store() {
+  if (store_) return session_records_ ? session_records_.get() : store_.get();
+  if (!session_name_.empty()) ATTUNE_RETURN_IF_ERROR(CheckDatabaseExists());
+  ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path, StoreOptions()));
   ATTUNE_RETURN_IF_ERROR(TakeStores(database));
   if (IsOnServer(path)) return store();
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
@@ -120,7 +136,7 @@ Status Application::CheckDatabaseExists() const {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   if (IsOnServer(path)) return Status::Ok();  // Opening it makes no database.
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
-  if (IdentityOf(file) != FileIdentity{}) return Status::Ok();
+  if (IdentityOf(file) != FileIdentity{} || HasSpools(file)) return Status::Ok();
   const std::string none = fmt::format("There is no database '{}', and none was made.", path);
   if (session_name_.empty()) {
     return NotFound(fmt::format("{} Check the name after --db or in ATTUNE_DB.", none));
@@ -165,13 +181,15 @@ Status Application::CheckContentIsKept(const std::string& path) const {
 Result<RecordStore*> Application::StoreToRead() {
   if (store_) return store();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
-  SqlStoreOptions options;
+  const Status imported = ImportRecorded(path);
+  SqlStoreOptions options = StoreOptions();
   options.use = StoreUse::kRead;
-  options.server_at = DatabaseServerAt;
-  options.reconnecting = reconnecting_;
-  options.outages = outages_;
   auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {
+    if (!imported.ok()) {
+      err_.Print(fmt::format("attune: Recorded problems wait beside the database: {}\n",
+                             Printable(imported.message())));
+    }
     ATTUNE_RETURN_IF_ERROR(TakeStores(*opened));
     return store();
   }

@@ -28,6 +28,7 @@
 namespace attune {
 
 class SqlDatabase;
+struct SqlStoreOptions;
 
 // Exit statuses of the program.
 inline constexpr int kExitDone = 0;
@@ -131,8 +132,12 @@ class Application {
   Result<std::vector<TaggedProblem>> ProblemsOfSession();
 
  private:
-  // kNotFound says what makes one.
+  // kNotFound says what makes one. Problems that programs recorded for it do.
   Status CheckDatabaseExists() const;
+  // How a database is opened, with what becomes of problems that programs recorded told.
+  SqlStoreOptions StoreOptions();
+  // Imports what programs recorded, for a verb that only reads; the database is made if it has to.
+  Status ImportRecorded(const std::string& path);
   // Whether a connection of its own finds in the file what store() has opened and written.
   Status CheckContentIsKept(const std::string& path) const;
   Status CheckDeviceOfSession(const std::string& named);

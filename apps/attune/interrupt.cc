@@ -6,6 +6,9 @@
 namespace attune {
 namespace {
 
+constexpr int kHandled[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ};
+struct sigaction g_before[4];  // Set before any thread exists.
+
 // A signal handler can reach nothing but globals; these two are its whole state.
 volatile sig_atomic_t g_orderly = 0;  // So many are noted.
 volatile sig_atomic_t g_requested = 0;
@@ -23,14 +26,18 @@ void OnSignal(int signal_number) {
 
 void InstallSignalHandlers() {
   struct sigaction action {};
-  action.sa_handler = OnSignal;
   ::sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-  // A file that may not grow (ulimit -f) becomes a write error, too.
-  ::signal(SIGXFSZ, SIG_IGN);
+  for (int i = 0; i < 4; ++i) {
+    // A file that may not grow (ulimit -f) becomes a write error, as a reader that went away.
+    const bool is_of_writing = kHandled[i] == SIGPIPE || kHandled[i] == SIGXFSZ;
+    action.sa_handler = is_of_writing ? SIG_IGN : OnSignal;
+    ::sigaction(kHandled[i], &action, &g_before[i]);
+  }
+}
+
+void RestoreSignalHandlers() {
+  for (int i = 0; i < 4; ++i) ::sigaction(kHandled[i], &g_before[i], nullptr);
 }
 
 OrderlyInterruption::OrderlyInterruption() { g_orderly = 1; }

@@ -8,6 +8,10 @@ namespace attune {
 // thread exists.
 void InstallSignalHandlers();
 
+// What the program did with these signals before that, for a program that this process becomes or
+// starts: who has it ignore one relies on that.
+void RestoreSignalHandlers();
+
 // Lets the first SIGINT only be noted while an object of this class lives; outside of that time a
 // SIGINT ends the program at once, as users expect of short commands.
 class OrderlyInterruption {

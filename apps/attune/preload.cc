@@ -1,6 +1,5 @@
 #include "apps/attune/preload.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -12,7 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "storage/sql/sql_store.h"
+#include "apps/attune/interrupt.h"
+#include "apps/attune/program_database.h"
+#include "apps/attune/recorded_program.h"
+#include "apps/attune/waited_program.h"
+#include "attune/base/host_messages.h"
+#include "attune/record/rules.h"
 
 namespace attune {
 namespace {
@@ -26,16 +30,6 @@ struct PreloadOptions {
   bool stats = false;
   std::vector<std::string> command;
 };
-
-// --db reaches the program as ATTUNE_DB, in a form that survives a change of folder.
-void NameDatabase(const Application& application) {
-  const auto path = application.DatabasePath();
-  const auto usual = DefaultDatabasePath();
-  if (!path.ok() || (usual.ok() && *path == *usual)) return;
-  const bool is_url = path->find("://") != std::string::npos;
-  const std::string place = is_url ? *path : std::filesystem::absolute(*path).string();
-  ::setenv("ATTUNE_DB", place.c_str(), 1);
-}
 
 // "ATTUNE_BLAS", with `suffix` behind it.
 std::string VariableOf(const PreloadFace& face, std::string_view suffix = "") {
@@ -51,8 +45,12 @@ void SetUp(const PreloadFace& face, const PreloadOptions& options, const std::st
     ::setenv("ATTUNE_RECORD_TAG", options.record_tag.c_str(), 1);
   }
   if (options.stats) ::setenv(VariableOf(face, "_STATS").c_str(), "1", 1);
-  // The process stays the same, so that the library knows which one was asked for.
-  ::setenv(VariableOf(face, "_PROCESS").c_str(), std::to_string(::getpid()).c_str(), 1);
+}
+
+int SayNoStart(const PreloadFace& face, const std::string& program, int reason, Output& err) {
+  err.Print(fmt::format("attune {}: Cannot start '{}': {}.\n", face.name, Printable(program),
+                        std::strerror(reason)));
+  return ExitStatusOfNoStart(reason);
 }
 
 // Returns only if the program cannot be started.
@@ -60,13 +58,54 @@ int Become(const PreloadFace& face, const std::vector<std::string>& command, Out
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // A signal that is ignored stays so in the new program, which may rely on dying of it.
-  ::signal(SIGPIPE, SIG_DFL);
+  err.Flush();
+  RestoreSignalHandlers();
   ::execvp(arguments[0], arguments.data());
-  const int reason = errno;
-  err.Print(fmt::format("attune {}: Cannot start '{}': {}.\n", face.name, Printable(command[0]),
-                        std::strerror(reason)));
-  return ExitStatusOfNoStart(reason);
+  return SayNoStart(face, command[0], errno, err);
+}
+
+// The library knows by it which process was asked for.
+void NameProcess(const PreloadFace& face) {
+  ::setenv(VariableOf(face, "_PROCESS").c_str(), std::to_string(::getpid()).c_str(), 1);
+}
+
+// Whether the program is to record, by the option or by its environment.
+bool Records(const PreloadFace& face, const PreloadOptions& options) {
+  const char* mode = std::getenv(VariableOf(face).c_str());
+  return !options.record_tag.empty() || (mode != nullptr && std::string_view(mode) == "record");
+}
+
+std::string TagOf(const PreloadOptions& options) {
+  if (!options.record_tag.empty()) return options.record_tag;
+  const char* tag = std::getenv("ATTUNE_RECORD_TAG");
+  return tag == nullptr ? "recorded" : tag;
+}
+
+// Here, because the program's standard error may be closed or its own by the time that it notices.
+void SayUnusable(const PreloadFace& face, const Status& why, bool records, Output& err) {
+  err.Print(
+      fmt::format("attune {}: cannot use the database, so nothing is {}: {}\n"
+                  "hint: name another one with --db FILE\n",
+                  face.name, records ? "recorded in it" : "tuned", Printable(why.message())));
+  if (std::getenv(kReportedVariable) == nullptr) {
+    ::setenv(kReportedVariable, NothingReported().c_str(), 1);
+  }
+  (void)BeginComplaint(Complaint::kDatabase);  // So that the program makes none.
+}
+
+// -1 if the program has to run without being waited for.
+int RunAndReport(const PreloadFace& face, Application& application, const PreloadOptions& options,
+                 const ProgramDatabase& database) {
+  const auto end =
+      RunRecorded(application, database,
+                  {face.name, TagOf(options), options.command, [&face] { NameProcess(face); }});
+  if (!end.ok()) {
+    application.err().Print(fmt::format("attune {}: cannot count what is recorded: {}\n", face.name,
+                                        Printable(end.error().message())));
+    return -1;
+  }
+  if (end->start_error == 0) return EndAs(end->wait_status);
+  return SayNoStart(face, options.command[0], end->start_error, application.err());
 }
 
 // What the library would end the program for at its first product.
@@ -88,8 +127,17 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
   }
   if (options.record_tag.empty()) ATTUNE_RETURN_IF_ERROR(CheckMode(face));
   ATTUNE_ASSIGN_OR_RETURN(const std::string library, FindPreloadLibrary(face.name, face.missing));
+  const bool records = Records(face, options);
+  if (records) ATTUNE_RETURN_IF_ERROR(ValidateTagging(TagOf(options), {}));
+  const ProgramDatabase database = DatabaseOfProgram(application, records);
   NameDatabase(application);
   SetUp(face, options, library);
+  if (!database.usable.ok()) SayUnusable(face, database.usable, records, application.err());
+  if (records && !database.file.empty()) {
+    const int status = RunAndReport(face, application, options, database);
+    if (status >= 0) return status;
+  }
+  NameProcess(face);
   return Become(face, options.command, application.err());
 }
 

@@ -1,0 +1,67 @@
+#include "apps/attune/program_database.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace {
+
+bool IsSetTo(const char* variable, std::string_view wanted) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && value == wanted;
+}
+
+Status CheckOpens(const std::filesystem::path& file, bool is_written) {
+  SqlStoreOptions options;
+  options.use = StoreUse::kRead;
+  const Status opened = OpenSqlDatabase(file.string(), options).status();
+  if (opened.code() != StatusCode::kNotFound) return opened;
+  return is_written ? CheckMayBeDatabase(file) : Status::Ok();
+}
+
+}  // namespace
+
+ProgramDatabase DatabaseOfProgram(const Application& application, bool records) {
+  ProgramDatabase database;
+  if (application.named_database().empty() && IsSetTo("ATTUNE_DB", "")) {
+    // In a program that is served, that is a choice.
+    if (records) database.usable = FailedPrecondition("ATTUNE_DB is empty, so there is none.");
+    return database;
+  }
+  const auto path = application.DatabasePath();
+  if (!path.ok()) {
+    database.usable = path.error();
+    return database;
+  }
+  if (IsOnServer(*path)) {
+    database.usable = Unsupported(
+        "It is on a server, and programs use databases in files. 'attune golden export' makes a "
+        "package of what is known there, and ATTUNE_PACKAGES names it.");
+    return database;
+  }
+  const auto file = SqlStorePath(*path);
+  if (!file.ok()) {
+    database.usable = file.error();
+    return database;
+  }
+  database.file = *file;
+  const auto usual = DefaultDatabasePath();
+  database.is_default = usual.ok() && *usual == file->string();
+  database.usable = CheckOpens(*file, records || !IsSetTo("ATTUNE_POLICY", "never"));
+  return database;
+}
+
+void NameDatabase(const Application& application) {
+  const auto path = application.DatabasePath();
+  const auto usual = DefaultDatabasePath();
+  if (!path.ok() || (usual.ok() && *path == *usual)) return;
+  const bool is_url = path->find("://") != std::string::npos;
+  const std::string place = is_url ? *path : std::filesystem::absolute(*path).string();
+  ::setenv("ATTUNE_DB", place.c_str(), 1);
+}
+
+}  // namespace attune
