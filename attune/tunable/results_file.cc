@@ -94,7 +94,8 @@ Status ReadExtras(std::string_view rest, ResultLine& line) {
     line.problem_text = *text;
     rest = rest.substr(0, at == 0 ? 0 : at - 1);
   }
-  if (rest.empty()) return Status::Ok();
+  // Nothing but a comma behind the solution is a time that is missing, not one that was left out.
+  if (rest.empty() && at != std::string_view::npos) return Status::Ok();
   if (!rest.starts_with(kBlasColumn)) {
     const size_t end = std::min(rest.find(','), rest.size());
     line.milliseconds = ReadMilliseconds(Unquoted(rest.substr(0, end)));
