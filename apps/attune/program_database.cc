@@ -16,11 +16,15 @@ bool IsSetTo(const char* variable, std::string_view wanted) {
 }
 
 Status CheckOpens(const std::filesystem::path& file, bool is_written) {
+  std::error_code ignored;
+  // Its reasons are plainer than those of the database library.
+  if (is_written || std::filesystem::exists(file, ignored)) {
+    ATTUNE_RETURN_IF_ERROR(CheckMayBeDatabase(file));
+  }
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
   const Status opened = OpenSqlDatabase(file.string(), options).status();
-  if (opened.code() != StatusCode::kNotFound) return opened;
-  return is_written ? CheckMayBeDatabase(file) : Status::Ok();
+  return opened.code() == StatusCode::kNotFound ? Status::Ok() : opened;
 }
 
 }  // namespace
