@@ -192,7 +192,8 @@ class Importer {
     if (!spool.is_kept) {
       const std::string run = RunOf(spool.name);
       const std::string stem = spool.name.substr(0, spool.name.size() - kSpoolSuffix.size());
-      const std::string imported = stem + std::string(kImportedSuffix);
+      // The process may make another file of this name, which is imported in its turn.
+      const std::string imported = fmt::format("{}-{}{}", stem, RandomWord(), kImportedSuffix);
       const bool is_counted = !run.empty() && IsRunning(fd, run) &&
                               ::renameat(fd, spool.name.c_str(), fd, imported.c_str()) == 0;
       // One that cannot be removed is imported again, without effect.

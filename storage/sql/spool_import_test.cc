@@ -287,6 +287,26 @@ TEST_F(SpoolImportTest, WhatACommandCountsStaysForItUntilItEnds) {
   EXPECT_FALSE(fs::exists(folder()));
 }
 
+TEST_F(SpoolImportTest, WhatOneProcessRecordsBetweenImportsIsCountedTogether) {
+  const SpoolPlace place = SpoolPlaceOf(database(), false);
+  {
+    auto run = *RecordingRun::Begin(place);
+    SpoolHeader header;
+    header.tag = "a";
+    header.run = run.id();
+    SpoolFile file(place, header);
+    for (int64_t size = 1; size <= 3; ++size) {
+      std::string line;
+      AppendProblemLine(Text(CubeOf(size)), line);
+      ASSERT_EQ(file.Append(line), Status::Ok());
+      EXPECT_EQ(Import().new_problems, 1);
+    }
+
+    EXPECT_EQ(run.Count().problems, 3);
+  }
+  EXPECT_FALSE(fs::exists(folder()));
+}
+
 TEST_F(SpoolImportTest, ManyFilesAreImported) {
   for (int64_t file = 1; file <= 300; ++file) Record("a", {file});
 
