@@ -6,12 +6,20 @@
  *   strided      one matrix-vector product with increments of 2
  *   fork         goes on in a child; the parent waits and takes over its exit status
  *   threads=N    one product in each of N threads, all before any ended
+ *   from=N       the number of the first shape below, 0 without it
+ *   shapes=N     one product of each of N shapes
+ *   talk=N       the same, with the number of products on standard output after each
+ *   eight=N      the same in each of 8 threads, of shapes of its own
+ *   stderr=PATH  opens that file at descriptor 2
+ *   raise=N      sends itself signal N
  *   leave        ends with _exit(5), which runs no exit handlers
  *   until_eof    waits for the end of standard input
  *   forks        prints how often this process, or the one it was forked from, has forked so far;
  * to start a program by posix_spawn() is none
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +50,48 @@ static void Strided(void) {
   const int32_t size = 1, increment = 2;
   sgemv_("N", &size, &size, &one, &a, &size, x, &increment, &zero, y, &increment);
   if (y[0] != 42) exit(3);
+}
+
+/* Any two numbers below 1,000,000 are of different shapes. */
+static void Shape(int number) {
+  enum { kMost = 100 };
+  static const float a[kMost * kMost], b[kMost * kMost];
+  static _Thread_local float c[kMost * kMost];
+  const int m = 1 + number % kMost, n = 1 + number / kMost % kMost, k = 2 + number / kMost / kMost;
+  cblas_sgemm(102, 111, 111, m, n, k, 1, a, m, b, k, 0, c, m);
+}
+
+static int first = 0;
+
+static void Talk(int count) {
+  for (int i = 0; i < count; ++i) {
+    Shape(first + i);
+    printf("%d\n", i + 1);
+    fflush(stdout);
+  }
+}
+
+static void* ShapesInThread(void* range) {
+  const int* begin_and_end = range;
+  for (int i = begin_and_end[0]; i < begin_and_end[1]; ++i) Shape(i);
+  return NULL;
+}
+
+static void Eight(int count) {
+  pthread_t threads[8];
+  int ranges[8][2];
+  for (int i = 0; i < 8; ++i) {
+    ranges[i][0] = first + i * count;
+    ranges[i][1] = first + (i + 1) * count;
+    pthread_create(&threads[i], NULL, ShapesInThread, ranges[i]);
+  }
+  for (int i = 0; i < 8; ++i) pthread_join(threads[i], NULL);
+}
+
+static void OpenAtStandardError(const char* path) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (file < 0 || dup2(file, STDERR_FILENO) < 0) exit(6);
+  close(file);
 }
 
 static pthread_barrier_t barrier;
@@ -93,6 +143,18 @@ int main(int argc, char** argv) {
       Strided();
     } else if (strcmp(argv[i], "fork") == 0) {
       Fork();
+    } else if (strncmp(argv[i], "from=", 5) == 0) {
+      first = atoi(argv[i] + 5);
+    } else if (strncmp(argv[i], "shapes=", 7) == 0) {
+      for (int n = 0; n < atoi(argv[i] + 7); ++n) Shape(first + n);
+    } else if (strncmp(argv[i], "talk=", 5) == 0) {
+      Talk(atoi(argv[i] + 5));
+    } else if (strncmp(argv[i], "eight=", 6) == 0) {
+      Eight(atoi(argv[i] + 6));
+    } else if (strncmp(argv[i], "stderr=", 7) == 0) {
+      OpenAtStandardError(argv[i] + 7);
+    } else if (strncmp(argv[i], "raise=", 6) == 0) {
+      raise(atoi(argv[i] + 6));
     } else if (strcmp(argv[i], "leave") == 0) {
       _exit(5);
     } else if (strcmp(argv[i], "until_eof") == 0) {
