@@ -337,10 +337,24 @@ attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms) {
   });
 }
 
-// Of this process alone: in a child of fork() or vfork() there is nothing to write yet.
+attune_code attune_record_gemm(attune_runtime* runtime, const attune_gemm* gemm,
+                               const attune_arguments* arguments) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (runtime == nullptr || gemm == nullptr || arguments == nullptr) {
+      return attune::NullArgument("attune_record_gemm");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(attune::Recorder * recorder, runtime->recorder());
+    const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
+                                         attune::ScalarClassOf(arguments->beta),
+                                         runtime->IsWide(*arguments)};
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*gemm, classes));
+    return recorder->Record(problem).status();
+  });
+}
+
 void attune_flush_records(attune_runtime* runtime) {
-  attune::Runtime* here = runtime == nullptr ? nullptr : runtime->current();
-  if (here != nullptr) here->FlushRecords();
+  attune::Recorder* recorder = runtime == nullptr ? nullptr : runtime->current_recorder();
+  if (recorder != nullptr) recorder->FlushAtOnce();
 }
 
 }  // extern "C"

@@ -36,6 +36,28 @@ attune::Result<attune::Runtime*> attune_runtime::MakeAgain() const {
   return made.release();
 }
 
+attune::Recorder* attune_runtime::current_recorder() const {
+  const attune::Runtime* runtime = runtime_.get();
+  return runtime == nullptr ? recorder_.get() : runtime->recorder();
+}
+
+attune::Result<attune::Recorder*> attune_runtime::recorder() {
+  if (attune::Recorder* known = current_recorder()) return known;
+  if (runtime_.get() != nullptr || runtime_.last()->recorder() == nullptr) {
+    return attune::FailedPrecondition("This run time records no problems: its policy is another.");
+  }
+  return recorder_.GetOrMake([this] { return MakeRecorder(); });
+}
+
+// Of the parent's run time nothing but the options is read: its locks may be taken for good.
+attune::Result<attune::Recorder*> attune_runtime::MakeRecorder() const {
+  auto* made = new attune::Recorder(attune::RecorderOptionsOf(runtime_.last()->options()));
+  // It is there until the process ends, and so is this.
+  static_cast<void>(
+      new attune::StopAtExit([made] { (void)made->Close(attune::kLongestRecording); }));
+  return made;
+}
+
 attune_plan::attune_plan(attune_runtime& runtime, const attune::PlanKey& plan_key,
                          const attune::Problem& plan_problem, uint64_t plan_limit,
                          std::shared_ptr<attune::PlanSlot> pinned)

@@ -37,6 +37,11 @@ struct attune_runtime {
   // The same; a child makes its own.
   attune::Result<attune::Runtime*> here();
 
+  // What this process records with: its run time's, or one of its own in a child that has none.
+  attune::Result<attune::Recorder*> recorder();
+  // The same if it has been used; else null.
+  attune::Recorder* current_recorder() const;
+
   // CallClasses::wide of a call. Buffers begin where the device likes it; an address tells itself.
   int IsWide(const attune_arguments& arguments) const {
     return takes_handles_ | attune::IsWide(arguments);
@@ -44,9 +49,12 @@ struct attune_runtime {
 
  private:
   attune::Result<attune::Runtime*> MakeAgain() const;
+  attune::Result<attune::Recorder*> MakeRecorder() const;
 
   const int takes_handles_;                      // 0 or 1. In a child it is the same.
   attune::PerProcess<attune::Runtime> runtime_;  // Owned by the process that made it.
+  attune::PerProcess<attune::Recorder> recorder_{
+      nullptr};  // Of children alone, and theirs to keep.
 };
 
 // A plan follows its run time: a child binds it anew when it first uses it, which is no change that

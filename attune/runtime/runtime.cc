@@ -31,10 +31,29 @@ namespace {
 // What a program that exits, or destroys a run time, waits for the background at most, unless a
 // thread is inside of a library that long.
 constexpr std::chrono::seconds kLongestExit{5};
-// Of it, for what was recorded.
-constexpr std::chrono::milliseconds kLongestRecording{300};
+
+// A line for the user.
+void Tell(const RuntimeOptions& options, const std::string& line) {
+  if (options.message != nullptr) {
+    options.message(line);
+  } else {
+    WriteToHost(STDERR_FILENO, line + "\n");
+  }
+}
+
+// The same, once in this tree of processes.
+void Complain(const RuntimeOptions& options, Complaint complaint, const std::string& sentence) {
+  if (BeginComplaint(complaint)) Tell(options, "attune: " + sentence);
+}
 
 }  // namespace
+
+RecorderOptions RecorderOptionsOf(const RuntimeOptions& options) {
+  return {options.database, options.record_tag, options.record_run,
+          [options](const std::string& sentence) {
+            Complain(options, Complaint::kRecording, sentence);
+          }};
+}
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options), notes_(options.notes) {}
 
@@ -192,9 +211,7 @@ void Runtime::OpenDatabase() {
     if (!possible.ok()) ComplainOfDatabase(possible);
   }
   if (policy != MissPolicy::kRecord) return;
-  recorder_ = std::make_unique<Recorder>(RecorderOptions{
-      options_.database, options_.record_tag, options_.record_run,
-      [this](const std::string& sentence) { Complain(Complaint::kRecording, sentence); }});
+  recorder_ = std::make_unique<Recorder>(RecorderOptionsOf(options_));
 }
 
 void Runtime::StartWatching() {
@@ -219,23 +236,11 @@ Runtime::~Runtime() {
 
 void Runtime::TellSummary() {
   if (!options_.prints_summary || server_ == nullptr || has_told_summary_.exchange(true)) return;
-  Tell(Summary(server_->counters()));
-}
-
-void Runtime::Tell(const std::string& line) const {
-  if (options_.message != nullptr) {
-    options_.message(line);
-  } else {
-    WriteToHost(STDERR_FILENO, line + "\n");
-  }
-}
-
-void Runtime::Complain(Complaint complaint, const std::string& sentence) const {
-  if (BeginComplaint(complaint)) Tell("attune: " + sentence);
+  Tell(options_, Summary(server_->counters()));
 }
 
 void Runtime::ComplainOfDatabase(const Status& why) const {
-  Complain(Complaint::kDatabase,
+  Complain(options_, Complaint::kDatabase,
            fmt::format("cannot use the database '{}', so nothing is tuned: {}\n"
                        "hint: name another one in ATTUNE_DB, or set it empty to have none",
                        options_.database, why.message()));
@@ -449,10 +454,6 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
 Status Runtime::recorded() const {
   ATTUNE_RETURN_IF_ERROR(tunable_->WriteUntuned(std::chrono::milliseconds(0)));
   return recorder_ == nullptr ? Status::Ok() : recorder_->Flush();
-}
-
-void Runtime::FlushRecords() {
-  if (recorder_ != nullptr) recorder_->FlushAtOnce();
 }
 
 std::vector<std::string> Runtime::notes() const {

@@ -63,6 +63,10 @@ struct RuntimeOptions {
   std::function<void(const std::string& line)> message;
 };
 
+// What closing a recorder takes at most.
+inline constexpr std::chrono::milliseconds kLongestRecording{300};
+RecorderOptions RecorderOptionsOf(const RuntimeOptions& options);
+
 // Thread-safe, but for destruction.
 class Runtime {
  public:
@@ -93,8 +97,8 @@ class Runtime {
   bool WaitIdle(std::chrono::nanoseconds timeout);
   // Writes what was recorded. Why a problem is not in the spool or the untuned file; ok if all are.
   Status recorded() const;
-  // Writes what was recorded in a process that ends without handlers (SpoolWriter::FlushAtOnce).
-  void FlushRecords();
+  // Null unless problems are recorded.
+  Recorder* recorder() const { return recorder_.get(); }
   // Ends the tuner and the threads of the background; calls are served on with what is known.
   // Whether they ended within `timeout`; those that did not end as soon as they can.
   bool StopBackground(std::chrono::nanoseconds timeout);
@@ -113,10 +117,6 @@ class Runtime {
   void AddNote(std::string note);
   // Once.
   void TellSummary();
-  // A line for the user.
-  void Tell(const std::string& line) const;
-  // The same, once in this tree of processes.
-  void Complain(Complaint complaint, const std::string& sentence) const;
   void ComplainOfDatabase(const Status& why) const;
   Status MakeServer();
   Status MakeTunable();

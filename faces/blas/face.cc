@@ -18,7 +18,8 @@ bool BeginToServe(face::RealSymbol& symbol, const void* caller) {
   // The real function is looked for now, so that a program without any BLAS fails at once and not
   // at the first product that attune leaves to it.
   symbol.Get<void()>(caller);
-  return face::the_service.Begin(CreateRuntime);
+  if (face::the_service.Begin(CreateRuntime)) return true;
+  return the_runtime != nullptr && face::the_service.records_after_fork();
 }
 
 bool Serve(const face::RealSymbol& symbol, Verdict verdict, const face::Product& product) {

@@ -32,8 +32,9 @@ bool RuntimeLibrary::Open(char* reason, size_t size) {
     std::snprintf(reason, size, "%s is not the run time of attune: %s.", path, ::dlerror());
     return false;
   }
-  // Older ones have none, and write what was recorded at the exit alone.
+  // Older ones have none: they write what was recorded at the exit alone, and nothing in children.
   (void)Bind(library, "attune_flush_records", flush_records);
+  (void)Bind(library, "attune_record_gemm", record_gemm);
   if (api_version() < ATTUNE_API_VERSION) {
     std::snprintf(reason, size, "%s has version %d of the interface, but version %d is needed.",
                   path, api_version(), ATTUNE_API_VERSION);

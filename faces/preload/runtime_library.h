@@ -11,7 +11,9 @@ struct RuntimeLibrary {
   decltype(&attune_runtime_create) create = nullptr;
   decltype(&attune_run_gemm) run_gemm = nullptr;
   decltype(&attune_last_message) last_message = nullptr;
-  decltype(&attune_flush_records) flush_records = nullptr;  // May be missing.
+  // May be missing.
+  decltype(&attune_flush_records) flush_records = nullptr;
+  decltype(&attune_record_gemm) record_gemm = nullptr;
 
   // False if the library or one of the functions is missing; `reason`, which has room for `size`
   // bytes, then gets the sentence.

@@ -188,6 +188,13 @@ void Service::NoteRefusal(const char* function) {
 }
 
 bool Service::Run(attune_runtime* runtime, const char* function, const Product& product) {
+  if (!is_serving()) [[unlikely]] {
+    const Computing computing(is_computing_);
+    // What cannot be recorded is told as for calls that are served.
+    if (records_after_fork())
+      (void)library_.record_gemm(runtime, &product.gemm, &product.arguments);
+    return false;
+  }
   attune_code code;
   {
     const Computing computing(is_computing_);
@@ -215,7 +222,8 @@ void Service::CloseAtExit() {
 
 void Service::FlushRecords() {
   const State state = state_.load(std::memory_order_acquire);
-  const bool has_library = state == State::kServing || state == State::kClosed;
+  const bool has_library =
+      state == State::kServing || state == State::kClosed || state == State::kForked;
   if (!has_library || !is_recording_ || library_.flush_records == nullptr) return;
   for (auto& kept : runtimes_) {
     if (attune_runtime* runtime = kept.load()) library_.flush_records(runtime);

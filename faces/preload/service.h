@@ -29,6 +29,13 @@ class Service {
   // process reads the switches here, opens the run time's library and prepares. Notes why not.
   bool Begin(Preparation prepare);
 
+  // Whether calls that this process does not serve, because it was forked from one that does, are
+  // to come to Run() all the same, which records them.
+  bool records_after_fork() const {
+    return state_.load(std::memory_order_acquire) == State::kForked && is_recording_ &&
+           library_.record_gemm != nullptr;
+  }
+
   // Whether the calling thread is within the run time, for which the real functions compute.
   static bool is_computing() { return is_computing_; }
 

@@ -66,6 +66,11 @@ ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_liste
  * (attune/tunable.h). */
 ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
 
+/* Records the problem of a call (ATTUNE_RECORD) and computes nothing: for a caller that computes
+ * itself. Also in a child of fork(), where it makes no run time as other calls do. */
+ATTUNE_API attune_code attune_record_gemm(attune_runtime* runtime, const attune_gemm* gemm,
+                                          const attune_arguments* arguments);
+
 /* Writes what was recorded (ATTUNE_RECORD), within a tenth of a second. For a program that ends
  * without its exit handlers, by _exit() or execve(); it may be called by a signal handler. Null is
  * fine. */

@@ -219,6 +219,15 @@ class Processes(Tests):
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertIn(f"10 problems recorded under tag {method}", process.stderr)
 
+    def test_a_process_that_was_forked_later_records_what_it_computes_itself(self):
+        for end in ((), ("leave",)):
+            tag = f"forked-{len(end)}"
+            process = self.record(FILES.caller, "shapes=5", "fork", "from=5", "shapes=20", *end,
+                                  tag=tag)
+            self.assertEqual(process.returncode, 5 if end else 0, process.stderr)
+            self.assertIn(f"25 problems recorded under tag {tag}", process.stderr)
+            self.assertEqual(self.problems(tag), 25)
+
     def test_a_killed_process_loses_a_second_at_most_and_nothing_is_torn(self):
         choose = random.Random(7)
         for round_ in range(12):
