@@ -14,6 +14,7 @@
 #include "attune/formats/export.h"
 #include "attune/formats/problem_list.h"
 #include "attune/package/manifest.h"
+#include "attune/spool/spool_format.h"
 #include "attune/tuner/child_protocol.h"
 #include "tests/golden/golden_file.h"
 
@@ -64,6 +65,18 @@ TEST(FormatGoldenTest, EnvironmentIsReadAndWrittenAsEver) {
   ASSERT_TRUE(environment.ok()) << environment.status().message();
   EXPECT_EQ(environment->size(), 5u);
   EXPECT_TRUE(IsGolden("environment_v1.txt", Text(*environment), "environment.md"));
+}
+
+TEST(FormatGoldenTest, ProblemSpoolIsReadAndWrittenAsEver) {
+  const auto content = ParseSpool(GoldenText("problem_spool_v1.txt"));
+
+  ASSERT_TRUE(content.ok()) << content.status().message();
+  EXPECT_EQ(content->problems.size(), 3u);
+  EXPECT_EQ(content->damaged_bytes, 0) << content->damage;
+  std::string written = Text(content->header);
+  for (const Problem& problem : content->problems) AppendProblemLine(Text(problem), written);
+  for (const SpoolLoss& loss : content->losses) written += LossLine(loss);
+  EXPECT_TRUE(IsGolden("problem_spool_v1.txt", written, "problem_spool.md"));
 }
 
 class ChildMessagesTest : public testing::TestWithParam<const char*> {};
