@@ -130,7 +130,9 @@ class Signals(Tests):
                        signal.SIGALRM, signal.SIGRTMIN + 3):
             process, _ = self.start("sh", "-c", "echo $$; exec cat", stdin=subprocess.PIPE)
             process.send_signal(number)
-            self.assertEqual(self.end(process)[0], -number)
+            # Before its input ends.
+            self.assertEqual(process.wait(timeout=PATIENCE_S), -number)
+            process.communicate()
 
     def test_a_killed_command_takes_the_program_along(self):
         process, program = self.start("sh", "-c", "echo $$; exec cat", stdin=subprocess.PIPE)
