@@ -15,6 +15,7 @@
 #include "backends/host/host_device.h"
 #include "backends/host/kernels/kernel_choice.h"
 #include "backends/host/library_report.h"
+#include "backends/host/symbol_scope.h"
 #include "backends/host/own_kernels.h"
 #include "backends/host/peaks.h"
 #include "backends/host/perf_counters.h"
@@ -35,6 +36,7 @@ BlasDialect Redirected(BlasDialect dialect, const std::string& path, const char*
   const std::string named = VariableOr(variable, "");
   const std::string chosen = path.empty() ? named : path;
   if (!chosen.empty()) dialect.file_names = {chosen};
+  dialect.may_be_programs_own = chosen.empty();
   if (path.empty() && !named.empty()) dialect.chosen_by = variable;
   return dialect;
 }
@@ -46,11 +48,32 @@ struct Plugin {
   Status kept_out;  // Why the limits of this process keep it from being loaded; Ok if they do not.
 };
 
+// Where the program is linked with another copy of the library behind a plug-in, the plug-in would
+// be bound to that one.
+Status CheckLibraryOf(const std::string& plugin) {
+#ifdef ATTUNE_ONEDNN_FILE
+  if (plugin != "onednn") return Status::Ok();
+  const Definition global = FindInGlobalScope({"dnnl_version"});
+  if (global.name.empty() || SharedLibrary::PathOfLoaded(ATTUNE_ONEDNN_FILE) == global.path) {
+    return Status::Ok();
+  }
+  return Unavailable(
+      fmt::format("cannot load {} beside {}, which the program uses and which defines {}, too",
+                  ATTUNE_ONEDNN_FILE, global.path, global.name));
+#else
+  (void)plugin;
+  return Status::Ok();
+#endif
+}
+
 Plugin OpenPlugin(const std::string& name) {
   if (const char* scarce = ScarceForLoading()) {
     const Status kept_out = ResourceExhausted(
         fmt::format("cannot load the plug-in {}: too little is left of {}", name, scarce));
     return {name, nullptr, MissingLibrary(name, kept_out.message()), kept_out};
+  }
+  if (const Status fits = CheckLibraryOf(name); !fits.ok()) {
+    return {name, nullptr, MissingLibrary(name, fits.message()), {}};
   }
   const Result<const PluginDescription*> loaded = LoadPlugin(name);
   if (!loaded.ok()) return {name, nullptr, MissingLibrary(name, loaded.error().message()), {}};

@@ -4,35 +4,25 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
+#include "backends/host/symbol_scope.h"
 
 namespace attune::host {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ATTUNE_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ATTUNE_SANITIZED 1
-#endif
-#endif
-
-// The sanitizers intercept the allocator by name, which RTLD_DEEPBIND would defeat, so they refuse
-// it. Nothing of ours exports BLAS names, so RTLD_LOCAL alone still keeps the libraries apart
-// there.
-#ifdef ATTUNE_SANITIZED
+// Not RTLD_DEEPBIND: it binds what the library depends on, too, to the C library's allocator in
+// place of the program's, and the sanitizers refuse it.
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
 
 std::string ToHex(const unsigned char* bytes, size_t count) {
   std::string hex;
@@ -76,6 +66,19 @@ int CollectBuildId(dl_phdr_info* object, size_t, void* data) {
   return 1;
 }
 
+// Of an object that is loaded already, or null. Its owner keeps it, and so does this handle.
+void* HandleOf(const std::string& path) {
+  std::error_code error;
+  const bool is_program = std::filesystem::equivalent(path, "/proc/self/exe", error);
+  return ::dlopen(is_program ? nullptr : path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+bool IsLoaded(const std::string& name) {
+  void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != nullptr) ::dlclose(handle);
+  return handle != nullptr;
+}
+
 std::string FingerprintOfFile(const std::string& path) {
   const Result<std::string> content = ReadFile(path);
   return content.ok() ? "xxh3-" + FingerprintOf(*content).ToHex() : "unknown";
@@ -83,36 +86,63 @@ std::string FingerprintOfFile(const std::string& path) {
 
 }  // namespace
 
-bool SharedLibrary::IsLoaded(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
-      ::dlclose(handle);
-      return true;
-    }
-  }
-  return false;
-}
-
 Result<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>& names) {
   std::string reasons;
   for (const std::string& name : names) {
-    if (void* handle = ::dlopen(name.c_str(), kOpenFlags)) return SharedLibrary(handle);
+    const bool was_loaded = IsLoaded(name);
+    if (void* handle = ::dlopen(name.c_str(), kOpenFlags)) return SharedLibrary(handle, was_loaded);
     reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", ::dlerror());
   }
   return Unavailable(fmt::format("Cannot load the library: {}.", reasons));
 }
 
-SharedLibrary::SharedLibrary(void* handle) : handle_(handle) {
+Result<SharedLibrary> SharedLibrary::OpenUnmixed(const LibraryFiles& files) {
+  const Definition global = FindInGlobalScope(files.own_symbols);
+  return global.name.empty() ? Open(files.names) : OpenProgramsOwn(files, global);
+}
+
+bool SharedLibrary::IsInProcess(const LibraryFiles& files) {
+  return !FindInGlobalScope(files.own_symbols).name.empty() ||
+         std::any_of(files.names.begin(), files.names.end(), IsLoaded);
+}
+
+std::string SharedLibrary::PathOfLoaded(const std::string& name) {
+  void* handle = HandleOf(name);
+  return handle == nullptr ? "" : SharedLibrary(handle, true).path();
+}
+
+Result<SharedLibrary> SharedLibrary::OpenProgramsOwn(const LibraryFiles& files,
+                                                     const Definition& global) {
+  void* handle = HandleOf(global.path);
+  const auto is_that = [&](const std::string& name) {
+    void* wanted = HandleOf(name);
+    return wanted != nullptr && wanted == handle;
+  };
+  if (handle != nullptr &&
+      (files.may_be_programs_own || std::any_of(files.names.begin(), files.names.end(), is_that))) {
+    return SharedLibrary(handle, true);
+  }
+  return Unavailable(fmt::format(
+      "Cannot load {} beside {}, which the program uses and which defines {}, too: the one would "
+      "compute with parts of the other.",
+      fmt::join(files.names, " or "), global.path, global.name));
+}
+
+SharedLibrary::SharedLibrary(void* handle, bool was_loaded)
+    : handle_(handle), was_loaded_(was_loaded) {
   link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return;
-  std::error_code error;
-  const auto resolved = std::filesystem::canonical(map->l_name, error);
-  path_ = error ? map->l_name : resolved.string();
+  path_ = PathOfObjectAt(map->l_ld);
   Wanted wanted{map->l_addr, ""};
   ::dl_iterate_phdr(CollectBuildId, &wanted);
   build_id_ = wanted.build_id.empty() ? FingerprintOfFile(path_) : wanted.build_id;
 }
 
 void* SharedLibrary::Find(const char* name) const { return ::dlsym(handle_, name); }
+
+void* SharedLibrary::FindBeside(const void* address, const char* name) const {
+  void* found = Find(name);
+  return found != nullptr && AreInOneObject(found, address) ? found : nullptr;
+}
 
 }  // namespace attune::host

@@ -14,6 +14,7 @@
 #include "attune/base/process_variables.h"
 #include "attune/base/usable_cores.h"
 #include "backends/host/library_report.h"
+#include "backends/host/symbol_scope.h"
 
 namespace attune::host {
 namespace {
@@ -75,10 +76,9 @@ std::string TextFrom(const SharedLibrary& object, const char* symbol) {
   return function == nullptr ? "" : function();
 }
 
-// BLIS says how wide its BLAS integers are; OpenBLAS names 64-bit functions differently.
-bool Has32BitIntegers(const SharedLibrary& object) {
-  const auto width = object.FindFunction<int64_t()>("bli_info_get_blas_int_type_size");
-  return width == nullptr || (width() & 0xFFFFFFFF) == 32;
+// An OpenBLAS with 64-bit integers may have the usual names, and says so in its version.
+bool Has32BitIntegers(const std::string& version) {
+  return version.find("USE64BITINT") == std::string::npos;
 }
 
 // GCC's and LLVM's OpenMP. What a library depends on is searched, too.
@@ -159,7 +159,8 @@ BlasDialect OpenBlasDialect() {
           .starts_threads_when_opened = true,
           .keeps_threads = true,
           .take_memory_symbol = "blas_memory_alloc",
-          .give_memory_symbol = "blas_memory_free"};
+          .give_memory_symbol = "blas_memory_free",
+          .own_symbols = {"gotoblas", "exec_blas", "blas_memory_alloc"}};
 }
 
 // The OpenMP flavour first: it keeps its threads between calls, the other one starts new ones each
@@ -172,48 +173,82 @@ BlasDialect BlisDialect() {
           .set_threads_symbol = "bli_thread_set_num_threads",
           .get_threads_symbol = nullptr,
           .version_symbol = "bli_info_get_version_str",
-          .core_symbol = nullptr};
+          .core_symbol = nullptr,
+          .speaks_cblas = false,
+          .own_symbols = {"bli_init", "bli_thread_get_num_threads"}};
 }
 
 Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialect) {
-  const bool was_loaded = SharedLibrary::IsLoaded(dialect.file_names);
-  if (!was_loaded) ATTUNE_RETURN_IF_ERROR(CheckOpening(dialect));
-  Result<SharedLibrary> object = SharedLibrary::Open(dialect.file_names);
+  LibraryFiles files{dialect.file_names, dialect.own_symbols, dialect.may_be_programs_own};
+  files.own_symbols.emplace_back(dialect.version_symbol);
+  if (!SharedLibrary::IsInProcess(files)) ATTUNE_RETURN_IF_ERROR(CheckOpening(dialect));
+  Result<SharedLibrary> object = SharedLibrary::OpenUnmixed(files);
   if (!object.ok()) {
     return Unavailable(fmt::format("{} The Debian package {} brings it.", object.error().message(),
                                    dialect.package));
   }
+  const void* mark = object->Find(dialect.version_symbol);
+  const std::string version = TextFrom(*object, dialect.version_symbol);
+  const auto find = [&]<class Function>(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(object->FindBeside(mark, name));
+  };
   Functions functions;
-  functions.sgemm = object->FindFunction<GemmFunction<float>>("cblas_sgemm");
-  functions.dgemm = object->FindFunction<GemmFunction<double>>("cblas_dgemm");
-  functions.sgemv = object->FindFunction<GemvFunction<float>>("cblas_sgemv");
-  functions.dgemv = object->FindFunction<GemvFunction<double>>("cblas_dgemv");
+  find("cblas_sgemm", functions.sgemm);
+  find("cblas_dgemm", functions.dgemm);
+  find("cblas_sgemv", functions.sgemv);
+  find("cblas_dgemv", functions.dgemv);
   if (dialect.take_memory_symbol != nullptr) {
-    functions.take_memory = object->FindFunction<void*(int)>(dialect.take_memory_symbol);
-    functions.give_memory = object->FindFunction<void(void*)>(dialect.give_memory_symbol);
+    find(dialect.take_memory_symbol, functions.take_memory);
+    find(dialect.give_memory_symbol, functions.give_memory);
   }
-  const auto set_threads = object->FindFunction<void(int)>(dialect.set_threads_symbol);
-  if (!functions.complete() || set_threads == nullptr || !Has32BitIntegers(*object)) {
-    return Unavailable(fmt::format(
-        "{} does not export {} and the CBLAS interface with 32-bit integers, so it is not {}. The "
-        "Debian package {} brings one that does.",
-        object->path(), dialect.set_threads_symbol, dialect.name, dialect.package));
+  void (*set_threads)(int) = nullptr;
+  find(dialect.set_threads_symbol, set_threads);
+  const auto blis = dialect.speaks_cblas ? std::nullopt : BlisCalls::Bind(*object);
+  const bool is_complete =
+      dialect.speaks_cblas ? functions.complete() && Has32BitIntegers(version) : blis.has_value();
+  if (!is_complete || set_threads == nullptr) {
+    return Unavailable(
+        fmt::format("{} does not export {} and {}, so it is not {}. The Debian package {} brings "
+                    "one that does.",
+                    object->path(), dialect.set_threads_symbol,
+                    dialect.speaks_cblas ? "the CBLAS interface with 32-bit integers"
+                                         : "bli_sgemm with 64-bit integers",
+                    dialect.name, dialect.package));
   }
-  const auto get_threads = dialect.get_threads_symbol == nullptr
-                               ? nullptr
-                               : object->FindFunction<int()>(dialect.get_threads_symbol);
+  ATTUNE_RETURN_IF_ERROR(CheckBindings(mark));
+  int (*get_threads)() = nullptr;
+  if (dialect.get_threads_symbol != nullptr) find(dialect.get_threads_symbol, get_threads);
+  ThreadCountGate::SetFunction set = set_threads;
+  ThreadCountGate::GetFunction get = get_threads;
+  if (blis.has_value()) {
+    set = [calls = *blis](int threads) { calls.SetThreads(threads); };
+    get = [calls = *blis] { return calls.threads(); };
+  }
   ThreadCount threads;
-  threads.set = set_threads;
+  threads.set = std::move(set);
+  threads.kind = KindOf(*object, dialect);
+  threads.running = object->was_loaded() || get == nullptr ? 1 : get();
   // Where the program itself uses the library, its number of threads is the program's business, and
   // whether they run is not known.
-  threads.get = was_loaded ? get_threads : nullptr;
-  threads.kind = KindOf(*object, dialect);
-  threads.running = was_loaded || get_threads == nullptr ? 1 : get_threads();
+  if (object->was_loaded()) threads.get = std::move(get);
   std::unique_ptr<BlasLibrary> library(
       new BlasLibrary(*object, functions, threads, dialect.serial_multiplications));
-  library->version_ = VersionIn(TextFrom(*object, dialect.version_symbol).c_str());
+  library->blis_ = blis;
+  library->version_ = VersionIn(version.c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
+}
+
+Status BlasLibrary::CheckBindings(const void* mark) {
+  // The program may define these itself, and nothing here calls them.
+  const auto is_shared = [](std::string_view name) {
+    return name.ends_with('_') || name.starts_with("cblas_") || name.starts_with("LAPACKE_") ||
+           name.starts_with("_");
+  };
+  const Definition foreign = FindForeignBinding(mark, is_shared);
+  if (foreign.name.empty()) return Status::Ok();
+  return Unavailable(fmt::format("cannot use {}: its {} is bound to that of {}.",
+                                 PathOfObjectAt(mark), foreign.name, foreign.path));
 }
 
 [[gnu::always_inline]] inline void BlasLibrary::CallGemm(DataType type,
@@ -278,6 +313,7 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
   // OpenBLAS ends the process where a product on several threads finds no memory for its lists.
   if (threads > 1 && !HasMemory(kListBytes)) return false;
   const ThreadCountGate::Pass pass(gate_, threads);
+  if (blis_.has_value()) return blis_->Gemm(type, product);
   CallGemm(type, product);
   return true;
 }
@@ -286,6 +322,7 @@ bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads)
   assert(product.m == 1 || product.n == 1);
   if (!threads_.MayCall(threads)) return false;
   const ThreadCountGate::Pass pass(gate_, threads);
+  if (blis_.has_value()) return blis_->Gemv(type, product);
   if (type == DataType::kF32) {
     CallGemv(functions_->sgemv, product);
   } else {

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "attune/solver/backend.h"
 #include "backends/host/gemm/library_threads.h"
+#include "backends/host/gemm/blis_calls.h"
 #include "backends/host/gemm/matrix_product.h"
 #include "backends/host/gemm/thread_count_gate.h"
 #include "backends/host/shared_library.h"
@@ -23,7 +25,7 @@ struct BlasDialect {
   std::string package;                  // The Debian package that brings it.
   const char* set_threads_symbol;       // void(int)
   const char* get_threads_symbol;       // int(); may be null.
-  const char* version_symbol;           // char*()
+  const char* version_symbol;           // char*(); of this library alone.
   const char* core_symbol;              // char*() that names the kernels in use; may be null.
   std::string chosen_by = "";  // The environment variable that names the file, if one does.
   // A gemm of at most so many multiplications (m * n * k) it computes on the calling thread,
@@ -37,6 +39,11 @@ struct BlasDialect {
   // there is none, and the library keeps. May be null.
   const char* take_memory_symbol = nullptr;
   const char* give_memory_symbol = nullptr;
+  bool speaks_cblas = true;  // Else it is called by BLIS's own names.
+  // Names other than `version_symbol` that it alone exports and has its state under.
+  std::vector<std::string> own_symbols = {};
+  // Whether a copy that the program itself uses may take its place.
+  bool may_be_programs_own = true;
 };
 BlasDialect OpenBlasDialect();
 BlasDialect BlisDialect();
@@ -48,11 +55,11 @@ class BlasLibrary {
   static Result<std::unique_ptr<BlasLibrary>> Open(const BlasDialect& dialect);
   ~BlasLibrary();
 
-  // cblas_sgemm or cblas_dgemm on `threads` threads of the library. REQUIRES: type is kF32 or kF64;
-  // sizes and leading dimensions below 2^31.
+  // gemm on `threads` threads of the library. REQUIRES: type is kF32 or kF64; sizes and leading
+  // dimensions below 2^31.
   // False, with nothing written, if the threads that this takes cannot be started any more.
   bool Gemm(DataType type, const MatrixProduct& product, int threads);
-  // The same through cblas_sgemv or cblas_dgemv. REQUIRES: product.m == 1 or product.n == 1.
+  // The same through gemv. REQUIRES: product.m == 1 or product.n == 1.
   bool Gemv(DataType type, const MatrixProduct& product, int threads);
 
   // Whether `callers` threads at a time may compute on `threads` threads each; those that are
@@ -84,12 +91,15 @@ class BlasLibrary {
   BlasLibrary(SharedLibrary object, const Functions& functions, const ThreadCount& threads,
               int64_t serial_multiplications);
 
+  // kUnavailable if a part of what is around `mark` is bound to another library.
+  static Status CheckBindings(const void* mark);
   void CallGemm(DataType type, const MatrixProduct& product) const;
   // So that `callers` calls at a time find the memory of the library made.
   void MakeMemory(int callers);
 
   SharedLibrary object_;
-  std::unique_ptr<const Functions> functions_;
+  std::unique_ptr<const Functions> functions_;  // CBLAS.
+  std::optional<BlisCalls> blis_;               // In its place where the library is BLIS.
   ThreadCountGate gate_;
   const ThreadCountGate::GetFunction setting_of_program_;  // Null unless it is the program's.
   LibraryThreads threads_;

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 namespace attune::host {
 
@@ -15,9 +17,10 @@ class ThreadCountGate {
   // `set` changes the library's setting and `get` reads it; both are called with the gate closed to
   // everyone else. Without `get` the setting stays what the last call wanted. With it, it is put
   // back whenever nobody is inside: the library has other users in this process.
-  using SetFunction = void (*)(int threads);
-  using GetFunction = int (*)();
-  explicit ThreadCountGate(SetFunction set, GetFunction get = nullptr) : set_(set), get_(get) {}
+  using SetFunction = std::function<void(int threads)>;
+  using GetFunction = std::function<int()>;
+  explicit ThreadCountGate(SetFunction set, GetFunction get = nullptr)
+      : set_(std::move(set)), get_(std::move(get)) {}
 
   // While it lives, the library's setting is what it was asked for.
   class Pass {

@@ -52,7 +52,8 @@ TEST_F(ThreadCountGateTest, WhatOthersHadIsPutBackWhenTheLastOneLeaves) {
 }
 
 TEST_F(ThreadCountGateTest, ThreadsWithManyWishesSeeTheirOwnAndAllGetThrough) {
-  for (const auto get : {static_cast<ThreadCountGate::GetFunction>(nullptr), &Get}) {
+  for (const ThreadCountGate::GetFunction& get :
+       {ThreadCountGate::GetFunction(), ThreadCountGate::GetFunction(&Get)}) {
     ThreadCountGate gate(&Set, get);
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;

@@ -1,0 +1,61 @@
+// BLIS by its own names. Its BLAS names call each other, and in a program with a BLAS those calls
+// go to that one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "attune/problem/data_type.h"
+#include "backends/host/gemm/matrix_product.h"
+#include "backends/host/shared_library.h"
+
+namespace attune::host {
+
+// Its functions. A value.
+class BlisCalls {
+ public:
+  // Nothing if `object` is no BLIS that can be called so.
+  static std::optional<BlisCalls> Bind(const SharedLibrary& object);
+
+  // REQUIRES: type is kF32 or kF64.
+  void Gemm(DataType type, const MatrixProduct& product) const;
+  // On one thread, as always in BLIS. REQUIRES: product.m == 1 or product.n == 1.
+  void Gemv(DataType type, const MatrixProduct& product) const;
+
+  // The number of threads, one setting for the process; -1 if nothing set it.
+  int threads() const { return static_cast<int>(functions_.get_threads()); }
+  void SetThreads(int threads) const { functions_.set_threads(threads); }
+
+ private:
+  // dim_t and inc_t of a BLIS with 64-bit integers, trans_t and conj_t.
+  using Extent = int64_t;
+  using Flag = uint32_t;
+  template <class T>
+  using GemmFunction = void(Flag trans_a, Flag trans_b, Extent m, Extent n, Extent k,
+                            const T* alpha, const T* a, Extent rows_a, Extent columns_a, const T* b,
+                            Extent rows_b, Extent columns_b, const T* beta, T* c, Extent rows_c,
+                            Extent columns_c);
+  template <class T>
+  using GemvFunction = void(Flag trans_a, Flag conjugate_x, Extent m, Extent n, const T* alpha,
+                            const T* a, Extent rows_a, Extent columns_a, const T* x, Extent step_x,
+                            const T* beta, T* y, Extent step_y);
+
+  struct Functions {
+    GemmFunction<float>* sgemm;
+    GemmFunction<double>* dgemm;
+    GemvFunction<float>* sgemv;
+    GemvFunction<double>* dgemv;
+    Extent (*int_bits)();
+    Extent (*get_threads)();
+    void (*set_threads)(Extent threads);
+  };
+  explicit BlisCalls(const Functions& functions) : functions_(functions) {}
+  template <class T>
+  static void CallGemm(GemmFunction<T>* gemm, const MatrixProduct& p);
+  template <class T>
+  static void CallGemv(GemvFunction<T>* gemv, const MatrixProduct& p);
+
+  Functions functions_;
+};
+
+}  // namespace attune::host
