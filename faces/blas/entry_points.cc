@@ -42,6 +42,13 @@ ATTUNE_BLAS_INLINE bool TryToServe(face::RealSymbol& real, const void* caller,
   return Serve(real, verdict, product);
 }
 
+// What computes a call that attune does not.
+template <class Function>
+Function* RealFor(face::RealSymbol& real, const void* caller) {
+  return face::Service::is_computing() ? real.GetWithinRuntime<Function>(caller)
+                                       : real.Get<Function>(caller);
+}
+
 }  // namespace
 }  // namespace attune::blas
 
@@ -58,24 +65,24 @@ ATTUNE_BLAS_INLINE bool TryToServe(face::RealSymbol& real, const void* caller,
   };                                                                            \
   if (TryToServe(real, caller, describe)) return
 
-#define ATTUNE_FORTRAN_GEMM(NAME, T, INT)                                                         \
-  ATTUNE_BLAS_ENTRY NAME(const char* trans_a, const char* trans_b, const INT* m, const INT* n,    \
-                         const INT* k, const T* alpha, const T* a, const INT* lda, const T* b,    \
-                         const INT* ldb, const T* beta, T* c, const INT* ldc) {                   \
-    ATTUNE_BLAS_TRY(NAME, GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), *m, *n,   \
-                                      *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc});             \
-    real.Get<FortranGemm<T, INT>>(caller)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, \
-                                          c, ldc, kFlagLength, kFlagLength);                      \
+#define ATTUNE_FORTRAN_GEMM(NAME, T, INT)                                                        \
+  ATTUNE_BLAS_ENTRY NAME(const char* trans_a, const char* trans_b, const INT* m, const INT* n,   \
+                         const INT* k, const T* alpha, const T* a, const INT* lda, const T* b,   \
+                         const INT* ldb, const T* beta, T* c, const INT* ldc) {                  \
+    ATTUNE_BLAS_TRY(NAME, GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), *m, *n,  \
+                                      *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc});            \
+    RealFor<FortranGemm<T, INT>>(real, caller)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, \
+                                               beta, c, ldc, kFlagLength, kFlagLength);          \
   }
 
-#define ATTUNE_FORTRAN_GEMV(NAME, T, INT)                                                        \
-  ATTUNE_BLAS_ENTRY NAME(const char* trans, const INT* m, const INT* n, const T* alpha,          \
-                         const T* a, const INT* lda, const T* x, const INT* incx, const T* beta, \
-                         T* y, const INT* incy) {                                                \
-    ATTUNE_BLAS_TRY(NAME, GemvCall<T>{ParseTranspose(trans), *m, *n, *alpha, a, *lda, x, *incx,  \
-                                      *beta, y, *incy});                                         \
-    real.Get<FortranGemv<T, INT>>(caller)(trans, m, n, alpha, a, lda, x, incx, beta, y, incy,    \
-                                          kFlagLength);                                          \
+#define ATTUNE_FORTRAN_GEMV(NAME, T, INT)                                                          \
+  ATTUNE_BLAS_ENTRY NAME(const char* trans, const INT* m, const INT* n, const T* alpha,            \
+                         const T* a, const INT* lda, const T* x, const INT* incx, const T* beta,   \
+                         T* y, const INT* incy) {                                                  \
+    ATTUNE_BLAS_TRY(NAME, GemvCall<T>{ParseTranspose(trans), *m, *n, *alpha, a, *lda, x, *incx,    \
+                                      *beta, y, *incy});                                           \
+    RealFor<FortranGemv<T, INT>>(real, caller)(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, \
+                                               kFlagLength);                                       \
   }
 
 #define ATTUNE_CBLAS_GEMM(NAME, T, INT)                                                           \
@@ -84,18 +91,18 @@ ATTUNE_BLAS_INLINE bool TryToServe(face::RealSymbol& real, const void* caller,
     ATTUNE_BLAS_TRY(NAME, order,                                                                  \
                     GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), m, n, k, alpha, \
                                 a, lda, b, ldb, beta, c, ldc});                                   \
-    real.Get<CblasGemm<T, INT>>(caller)(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb,  \
-                                        beta, c, ldc);                                            \
+    RealFor<CblasGemm<T, INT>>(real, caller)(order, trans_a, trans_b, m, n, k, alpha, a, lda, b,  \
+                                             ldb, beta, c, ldc);                                  \
   }
 
-#define ATTUNE_CBLAS_GEMV(NAME, T, INT)                                                      \
-  ATTUNE_BLAS_ENTRY NAME(int order, int trans, INT m, INT n, T alpha, const T* a, INT lda,   \
-                         const T* x, INT incx, T beta, T* y, INT incy) {                     \
-    ATTUNE_BLAS_TRY(                                                                         \
-        NAME, order,                                                                         \
-        GemvCall<T>{ParseTranspose(trans), m, n, alpha, a, lda, x, incx, beta, y, incy});    \
-    real.Get<CblasGemv<T, INT>>(caller)(order, trans, m, n, alpha, a, lda, x, incx, beta, y, \
-                                        incy);                                               \
+#define ATTUNE_CBLAS_GEMV(NAME, T, INT)                                                           \
+  ATTUNE_BLAS_ENTRY NAME(int order, int trans, INT m, INT n, T alpha, const T* a, INT lda,        \
+                         const T* x, INT incx, T beta, T* y, INT incy) {                          \
+    ATTUNE_BLAS_TRY(                                                                              \
+        NAME, order,                                                                              \
+        GemvCall<T>{ParseTranspose(trans), m, n, alpha, a, lda, x, incx, beta, y, incy});         \
+    RealFor<CblasGemv<T, INT>>(real, caller)(order, trans, m, n, alpha, a, lda, x, incx, beta, y, \
+                                             incy);                                               \
   }
 
 ATTUNE_BLAS_NAMES(ATTUNE_FORTRAN_GEMM, ATTUNE_CBLAS_GEMM, ATTUNE_FORTRAN_GEMV, ATTUNE_CBLAS_GEMV)

@@ -8,6 +8,7 @@
 #include "faces/preload/locked.h"
 #include "faces/preload/lookup.h"
 #include "faces/preload/message.h"
+#include "faces/preload/service.h"
 
 namespace attune::cublas {
 namespace {
@@ -41,7 +42,9 @@ const Binding& RealFunction::Bind(const void* caller) {
     if (bindings_[i].begin == object.begin) return bindings_[i];
   }
   if (count == kMaxBindings || (count > 0 && !object.contains(caller))) return bindings_[0];
-  void* const function = face::FindRealIfAny(name_, caller);
+  // A library that the run time has opened calls itself, whatever the program is bound to.
+  void* function = face::Service::is_computing() ? face::FindBeside(caller, name_) : nullptr;
+  if (function == nullptr) function = face::FindRealIfAny(name_, caller);
   if (function == nullptr) {
     static constinit const Binding kNone;
     SayMissing(name_);

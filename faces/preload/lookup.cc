@@ -63,10 +63,56 @@ void* LookupIn(const char* path, const char* name) {
   return found;
 }
 
+// Names that every copy of a BLAS exports and has its state under.
+constexpr const char* kOwnNames[] = {"gotoblas", "openblas_get_config", "bli_init"};
+
+// Whether the file has `name` in its table of symbol names. Never maps it: another process may cut
+// it short.
+bool HasSymbolName(const char* path, const char* name) {
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return false;
+  constexpr size_t kBlock = size_t{1} << 13;    // Stacks of threads may be small.
+  const size_t length = std::strlen(name) + 2;  // Between two zeros.
+  char wanted[64] = {};
+  std::memcpy(wanted + 1, name, length - 2);
+  // The end of a block stays in front of the next one.
+  char bytes[kBlock + sizeof wanted];
+  size_t kept = 0;
+  bool found = false;
+  for (size_t got = 1; got > 0 && !found;) {
+    got = std::fread(bytes + kept, 1, kBlock, file);
+    found = ::memmem(bytes, kept + got, wanted, length) != nullptr;
+    const size_t next = std::min(kept + got, length - 1);
+    std::memmove(bytes, bytes + kept + got - next, next);
+    kept = next;
+  }
+  std::fclose(file);
+  return found;
+}
+
+// A second copy of a library would be bound to the first in parts, so it is not loaded.
+void RefuseSecondCopy(const char* path) {
+  if (void* loaded = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) {
+    ::dlclose(loaded);
+    return;
+  }
+  for (const char* name : kOwnNames) {
+    Dl_info first;
+    void* defined = ::dlsym(RTLD_DEFAULT, name);
+    if (defined == nullptr || ::dladdr(defined, &first) == 0 || !HasSymbolName(path, name))
+      continue;
+    Die("%s is '%s', which cannot be loaded beside %s: both define %s, so the one would compute "
+        "with parts of the other. Leave the variable out, or name a " ATTUNE_FACE_LIBRARY
+        " of another kind.",
+        kVariable, path, first.dli_fname, name);
+  }
+}
+
 void* LookupInNamed(const char* name) {
   const char* path = std::getenv(kVariable);
   if (path == nullptr || *path == '\0') return nullptr;
-  void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  RefuseSecondCopy(path);
+  void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     Die("%s is '%s', which cannot be loaded: %s. It takes the path of a " ATTUNE_FACE_LIBRARY
         "; without it the one computes that the program would have called.",

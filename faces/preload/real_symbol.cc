@@ -13,4 +13,12 @@ void* RealSymbol::Find(const void* caller) {
   return found;
 }
 
+void* RealSymbol::FindBesideCaller(const void* caller) {
+  void* found = FindBeside(caller, name_);
+  if (found == nullptr || has_nested_.exchange(true)) return found;
+  nested_caller_ = RangeAround(caller);
+  nested_function_.store(found, std::memory_order_release);
+  return found;
+}
+
 }  // namespace attune::face

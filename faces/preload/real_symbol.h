@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "faces/preload/lookup.h"
+
 namespace attune::face {
 
 // One exported name, found at its first call and kept. Constant-initialised, so that it is there
@@ -22,6 +24,15 @@ class RealSymbol {
     return reinterpret_cast<Function*>(found);
   }
 
+  // For a caller within the run time: the definition of the calling library, so that it never
+  // computes with code of another one; else the same as Get().
+  template <class Function>
+  Function* GetWithinRuntime(const void* caller) {
+    void* found = nested_function_.load(std::memory_order_acquire);
+    if (found == nullptr || !nested_caller_.contains(caller)) found = FindBesideCaller(caller);
+    return found != nullptr ? reinterpret_cast<Function*>(found) : Get<Function>(caller);
+  }
+
   // Whether `caller` lies in the object of the real function, once that is known: a library that
   // calls its own exported names.
   bool IsOwnCall(const void* caller) const {
@@ -31,11 +42,16 @@ class RealSymbol {
 
  private:
   void* Find(const void* caller);
+  void* FindBesideCaller(const void* caller);
 
   const char* name_;
   std::atomic<void*> function_ = nullptr;
   std::atomic<uintptr_t> begin_ = 0;
   std::atomic<uintptr_t> size_ = 0;
+  // The first library that called from within the run time; set before nested_function_.
+  std::atomic<bool> has_nested_ = false;
+  CodeRange nested_caller_;
+  std::atomic<void*> nested_function_ = nullptr;
 };
 
 }  // namespace attune::face

@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace attune::face {
 namespace {
@@ -14,12 +16,31 @@ bool Bind(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
+// The run time in the folder of this library, or one above it. By its path: the loader looks for a
+// bare name where the caller of dlopen() says, and in a program with a sanitizer that is the
+// sanitizer.
+void* OpenBeside() {
+  Dl_info here;
+  if (::dladdr(reinterpret_cast<const void*>(&OpenBeside), &here) == 0) return nullptr;
+  const char* slash = std::strrchr(here.dli_fname, '/');
+  if (slash == nullptr) return nullptr;
+  const int folder = static_cast<int>(slash - here.dli_fname);
+  for (const char* above : {"", "../"}) {
+    char path[PATH_MAX];
+    std::snprintf(path, sizeof path, "%.*s/%s" ATTUNE_RUNTIME_FILE, folder, here.dli_fname, above);
+    if (void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool RuntimeLibrary::Open(char* reason, size_t size) {
   const char* path = std::getenv(ATTUNE_FACE_VARIABLE "_RUNTIME");
-  if (path == nullptr || *path == '\0') path = ATTUNE_RUNTIME_FILE;
-  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const bool is_named = path != nullptr && *path != '\0';
+  if (!is_named) path = ATTUNE_RUNTIME_FILE;
+  void* library = is_named ? nullptr : OpenBeside();
+  if (library == nullptr) library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::snprintf(reason, size, "Cannot load %s: %s.", path, ::dlerror());
     return false;

@@ -190,6 +190,11 @@ class RealBlas(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(summary(process), {"served": 3, "passed": 3, "from within a library": 3})
 
+    def test_a_library_of_the_run_time_computes_with_its_own_functions(self):
+        process = run(FILES.caller, "calls=3", "threads=4", DOUBLE_LIBRARY=FILES.self_caller)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 7, "passed": 7, "from within a library": 7})
+
     def test_libraries_that_call_their_own_names_do_not_loop(self):
         for blas in FILES.blas:
             process = run(FILES.caller, "calls=3", "threads=4", DOUBLE_LIBRARY=blas)
@@ -382,7 +387,7 @@ def main():
     global FILES
     parser = argparse.ArgumentParser()
     for name in ("attune", "attune-library", "library", "runtime", "caller", "orphan", "host", "plugin",
-                 "plain"):
+                 "plain", "self-caller"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--blas", action="append", default=[])
     FILES, rest = parser.parse_known_args()
