@@ -16,6 +16,7 @@
 #include "apps/attune/recorded_program.h"
 #include "apps/attune/waited_program.h"
 #include "attune/base/host_messages.h"
+#include "attune/base/process_variables.h"
 #include "attune/record/rules.h"
 
 namespace attune {
@@ -39,7 +40,9 @@ std::string VariableOf(const PreloadFace& face, std::string_view suffix = "") {
 }
 
 void SetUp(const PreloadFace& face, const PreloadOptions& options, const std::string& library) {
-  ::setenv("LD_PRELOAD", PreloadWith(library).c_str(), 1);
+  for (const auto& [name, value] : PreloadVariables(library)) {
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
   if (!options.record_tag.empty()) {
     ::setenv(VariableOf(face).c_str(), "record", 1);
     ::setenv("ATTUNE_RECORD_TAG", options.record_tag.c_str(), 1);
@@ -162,10 +165,19 @@ Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view m
   return library.string();
 }
 
-std::string PreloadWith(const std::string& library) {
-  const char* others = std::getenv("LD_PRELOAD");
-  const bool has_others = others != nullptr && *others != '\0';
-  return has_others ? fmt::format("{}:{}", library, others) : library;
+std::map<std::string, std::string> PreloadVariables(const std::string& library) {
+  const std::string others = VariableOr("LD_PRELOAD", "");
+  std::map<std::string, std::string> variables = {
+      {"LD_PRELOAD", others.empty() ? library : fmt::format("{}:{}", library, others)}};
+  // Programs that are linked with AddressSanitizer would end at their start. None of our libraries
+  // stands in front of a function that it watches.
+  constexpr std::string_view kOrder = "verify_asan_link_order";
+  const std::string options = VariableOr("ASAN_OPTIONS", "");
+  if (options.find(kOrder) == std::string::npos) {
+    variables["ASAN_OPTIONS"] =
+        fmt::format("{}{}{}=0", options, options.empty() ? "" : ":", kOrder);
+  }
+  return variables;
 }
 
 int ExitStatusOfNoStart(int reason) {

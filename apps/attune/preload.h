@@ -2,6 +2,7 @@
 // `attune blas` and `attune cublas` share.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,9 @@ struct PreloadFace {
 // alike. `missing` is what to do where it is not there.
 Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing);
 
-// LD_PRELOAD with `library` in front of what it has.
-std::string PreloadWith(const std::string& library);
+// What has to be in the environment of a program for `library` to be preloaded: LD_PRELOAD with it
+// in front of what that has, and ASAN_OPTIONS that let it stand before the sanitizer's runtime.
+std::map<std::string, std::string> PreloadVariables(const std::string& library);
 
 // Of a program that could not be started, as shells have it: 127 if there is none.
 int ExitStatusOfNoStart(int reason);

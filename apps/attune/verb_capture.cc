@@ -121,12 +121,14 @@ void PrintReport(const CaptureOptions& options, const ProgramEnd& end,
 
 std::map<std::string, std::string> VariablesOf(const CaptureOptions& options,
                                                const std::string& library, const fs::path& spool) {
-  return {{"LD_PRELOAD", PreloadWith(library)},
-          {capture::kSpoolVariable, spool.string()},
-          {capture::kKernelsVariable, fmt::format("{}", fmt::join(options.kernels, "\n"))},
-          {capture::kLaunchVariable, std::to_string(options.launch)},
-          {capture::kCountVariable, std::to_string(options.count)},
-          {capture::kMaxBytesVariable, std::to_string(options.max_bytes)}};
+  std::map<std::string, std::string> variables = PreloadVariables(library);
+  variables.insert(
+      {{capture::kSpoolVariable, spool.string()},
+       {capture::kKernelsVariable, fmt::format("{}", fmt::join(options.kernels, "\n"))},
+       {capture::kLaunchVariable, std::to_string(options.launch)},
+       {capture::kCountVariable, std::to_string(options.count)},
+       {capture::kMaxBytesVariable, std::to_string(options.max_bytes)}});
+  return variables;
 }
 
 Result<int> Run(Application& application, const CaptureOptions& options) {
