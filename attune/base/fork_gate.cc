@@ -30,7 +30,7 @@ class Gatekeeper {
     const std::lock_guard<std::mutex> lock(mutex_);
     --count_;
     --gates_of_this_thread;
-    has_left_->notify_all();
+    has_left_.notify_all();
   }
 
  private:
@@ -43,21 +43,20 @@ class Gatekeeper {
   // Leaves the mutex locked, so that nobody enters before the fork is over.
   void BeforeFork() {
     std::unique_lock<std::mutex> lock(mutex_);
-    (void)has_left_->wait_for(lock, ForkGate::kLongestWait,
+    (void)has_left_.wait_for(lock, ForkGate::kLongestWait,
                               [this] { return count_ == gates_of_this_thread; });
     (void)lock.release();
   }
   void AfterForkInChild() {
     count_ = gates_of_this_thread;
-    // Threads that the child does not have may be noted in the old one, which is left alone.
-    (void)has_left_.release();
-    has_left_ = std::make_unique<std::condition_variable>();
+    // Threads that the child does not have may be noted in it, so it is not destroyed but made anew.
+    std::construct_at(&has_left_);
     mutex_.unlock();
   }
 
   std::mutex mutex_;  // Guards the rest.
   int count_ = 0;     // Of the gates that live.
-  std::unique_ptr<std::condition_variable> has_left_ = std::make_unique<std::condition_variable>();
+  std::condition_variable has_left_;
 };
 
 }  // namespace

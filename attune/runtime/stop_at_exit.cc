@@ -36,7 +36,7 @@ class StopAtExit::Registry {
   }
   void Remove(const StopAtExit* owner) {
     std::unique_lock<std::mutex> lock(mutex_);
-    has_stopped_->wait(lock, [&] { return stopping_ != owner; });
+    has_stopped_.wait(lock, [&] { return stopping_ != owner; });
     entries_.erase(owner);
   }
   void NoteRenewal() { renewals_left_.fetch_add(1); }
@@ -60,7 +60,7 @@ class StopAtExit::Registry {
 
   // Without the lock meanwhile; what is stopped is not destroyed before.
   void Stop(const StopAtExit* owner, bool is_last, std::unique_lock<std::mutex>& lock) {
-    has_stopped_->wait(lock, [this] { return stopping_ == nullptr; });
+    has_stopped_.wait(lock, [this] { return stopping_ == nullptr; });
     const auto found = entries_.find(owner);
     if (found == entries_.end()) return;
     const Entry entry = found->second;
@@ -74,14 +74,13 @@ class StopAtExit::Registry {
     }
     lock.lock();
     stopping_ = nullptr;
-    has_stopped_->notify_all();
+    has_stopped_.notify_all();
   }
 
   void AfterForkInChild() {
     stopping_ = nullptr;
-    // Threads that the child does not have may be noted in the old one, which is left alone.
-    (void)has_stopped_.release();
-    has_stopped_ = std::make_unique<std::condition_variable>();
+    // Threads that the child does not have may be noted in it, so it is not destroyed but made anew.
+    std::construct_at(&has_stopped_);
     mutex_.unlock();
   }
 
@@ -89,8 +88,7 @@ class StopAtExit::Registry {
   std::mutex mutex_;                   // Guards the rest. Never held for long: fork() takes it.
   std::map<const StopAtExit*, Entry> entries_;
   const StopAtExit* stopping_ = nullptr;  // Whose `stop` is in progress.
-  std::unique_ptr<std::condition_variable> has_stopped_ =
-      std::make_unique<std::condition_variable>();
+  std::condition_variable has_stopped_;
 };
 
 StopAtExit::StopAtExit(std::function<void()> stop, std::function<void()> end) {
