@@ -1,6 +1,7 @@
 #include "backends/host/threads/thread_pool.h"
 
 #include <sched.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 #include <cassert>
@@ -27,6 +28,9 @@ constexpr int kPausesPerClockReading = 16;
 // What a call takes, several times.
 constexpr size_t kStackBytes = 4 * kCallStackBytes;
 constexpr std::chrono::nanoseconds kSettleTime{5'000};
+
+// Those that were raised, among the bits of the control register; the others are how it computes.
+constexpr unsigned kFloatExceptions = 0x3f;
 
 void Pause() { __builtin_ia32_pause(); }
 
@@ -128,7 +132,10 @@ void ThreadPool::Work(Worker& worker, int index) {
     worker.cpu.store(::sched_getcpu(), std::memory_order_relaxed);
     was_in_time = worker.Claim(run);
     if (!was_in_time) continue;
+    race_detector_.Acquire(this);
+    ::_mm_setcsr(float_control_);
     RunPartsOf(index);
+    race_detector_.Release(&unfinished_);
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   }
 }
@@ -163,6 +170,8 @@ void ThreadPool::RunErased(int parts, TaskFunction function, void* task) {
   function_ = function;
   task_ = task;
   parts_ = parts;
+  float_control_ = ::_mm_getcsr() & ~kFloatExceptions;
+  race_detector_.Release(this);
   unfinished_.store(static_cast<uint32_t>(others), std::memory_order_relaxed);
   giver_cpu_.store(::sched_getcpu(), std::memory_order_relaxed);
   for (int i = 0; i < others; ++i) {
@@ -192,6 +201,7 @@ void ThreadPool::Join(int others) {
       unfinished_.wait(left, std::memory_order_acquire);
     }
   }
+  race_detector_.Acquire(&unfinished_);
 }
 
 }  // namespace attune::host

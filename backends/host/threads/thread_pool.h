@@ -9,11 +9,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/host/threads/race_detector.h"
+
 namespace attune::host {
 
 // Thread-safe. A Run() that meets another Run() in progress (from a second thread, or from inside a
 // task), or threads that cannot be started, does the parts of those that are missing one after the
-// other on the calling thread: slower, never wrong, never a deadlock.
+// other on the calling thread: slower, never wrong, never a deadlock. Every part rounds, and treats
+// denormals, as the thread that called Run() does.
 class ThreadPool {
  public:
   // Threads are started when a Run() first needs them. REQUIRES: max_threads >= 1.
@@ -63,13 +66,15 @@ class ThreadPool {
   void Join(int others);
 
   const int max_threads_;
-  // Held for the whole of a Run(); guards workers_, function_, task_ and parts_. Workers that are
-  // there were started.
+  const RaceDetector race_detector_;
+  // Held for the whole of a Run(); guards workers_, function_, task_, parts_ and float_control_.
+  // Workers that are there were started.
   std::mutex run_mutex_;
   std::vector<std::unique_ptr<Worker>> workers_;
   TaskFunction function_ = nullptr;
   void* task_ = nullptr;
   int parts_ = 0;
+  unsigned float_control_ = 0;
   // Workers that have not finished the current Run().
   std::atomic<uint32_t> unfinished_{0};
   // Where the last Run() was called; -1 before.

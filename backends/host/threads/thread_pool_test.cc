@@ -1,6 +1,9 @@
 #include "backends/host/threads/thread_pool.h"
 
+#include <xmmintrin.h>
+
 #include <atomic>
+#include <limits>
 #include <set>
 #include <thread>
 #include <vector>
@@ -24,6 +27,32 @@ TEST(ThreadPoolTest, EveryPartRunsExactlyOnceEvenWithMorePartsThanThreads) {
   pool.Run(17, [&](int part) { ++calls[part]; });
 
   for (const auto& count : calls) EXPECT_EQ(count.load(), 1);
+}
+
+TEST(ThreadPoolTest, EveryPartTreatsDenormalsAsItsCallerDoes) {
+  ThreadPool pool(3);
+  volatile float denormal = std::numeric_limits<float>::denorm_min(), two = 2;
+  const auto seen_by_each = [&] {
+    std::vector<float> seen(3, -1);
+    std::atomic<int> arrived{0};
+    pool.Run(3, [&](int part) {
+      seen[part] = denormal * two;
+      ++arrived;
+      while (arrived.load() < 3) std::this_thread::yield();
+    });
+    return seen;
+  };
+  const unsigned before = ::_mm_getcsr();
+  constexpr unsigned kFlushToZero = 0x8040;
+
+  ::_mm_setcsr(before | kFlushToZero);
+  const std::vector<float> flushed = seen_by_each();
+  ::_mm_setcsr(before & ~kFlushToZero);
+  const std::vector<float> kept = seen_by_each();
+  ::_mm_setcsr(before);
+
+  EXPECT_THAT(flushed, Each(0.0f));
+  EXPECT_THAT(kept, Each(2 * std::numeric_limits<float>::denorm_min()));
 }
 
 TEST(ThreadPoolTest, EveryPartHasAThreadOfItsOwn) {
