@@ -18,6 +18,8 @@ tuned_libraries=(
 test_packages=(
   libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis
   hipcc postgresql mariadb-server-core mariadb-client-core nats-server
+  libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
+  clang "libclang-rt-14-dev|libclang-rt-18-dev" "libomp-14-dev|libomp-18-dev"
 )
 
 step() { printf '\n== %s\n' "$*"; }

@@ -1,0 +1,31 @@
+/* A program that runs OpenMP regions of its own before, between and after its products. */
+#include <omp.h>
+
+#include "products.h"
+
+void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
+                 float*, int);
+void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int,
+                 double, double*, int);
+
+/* The sum of 1 to 1000, by as many threads as there are. */
+static int RegionIsRight(void) {
+  int sum = 0;
+#pragma omp parallel for reduction(+ : sum) num_threads(3)
+  for (int i = 1; i <= 1000; ++i) sum += i;
+  return sum == 500500;
+}
+
+static int MultiplyFloat(int m, int n, int k, const float* a, const float* b, float* c) {
+  if (!RegionIsRight()) return 1;
+  cblas_sgemm(102, 111, 111, m, n, k, 1, a, m, b, k, 0, c, m);
+  return RegionIsRight() ? 0 : 1;
+}
+
+static int MultiplyDouble(int m, int n, int k, const double* a, const double* b, double* c) {
+  if (!RegionIsRight()) return 1;
+  cblas_dgemm(102, 111, 111, m, n, k, 1, a, m, b, k, 0, c, m);
+  return RegionIsRight() ? 0 : 1;
+}
+
+int main(void) { return CheckInAllWays(); }
