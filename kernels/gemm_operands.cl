@@ -43,7 +43,8 @@
 #if ACTIVATION == 0
 #define ACTIVATE(x) (x)
 #elif ACTIVATION == 1
-#define ACTIVATE(x) fmax((x), (REAL)0)
+// A NaN stays one.
+#define ACTIVATE(x) ((x) < (REAL)0 ? (REAL)0 : (x))
 #elif ACTIVATION == 2
 #define ACTIVATE(x) tanh(x)
 #elif ACTIVATION == 3

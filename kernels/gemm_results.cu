@@ -3,7 +3,7 @@
 
 __device__ __forceinline__ REAL activated(REAL x) {
 #if ACTIVATION == 1
-  return fmax(x, (REAL)0);
+  return x < (REAL)0 ? (REAL)0 : x;  // A NaN stays one.
 #elif ACTIVATION == 2
   return tanh(x);
 #elif ACTIVATION == 3

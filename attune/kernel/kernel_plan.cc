@@ -1,6 +1,7 @@
 #include "attune/kernel/kernel_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <limits>
@@ -321,12 +322,33 @@ Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& probl
   });
 }
 
+namespace {
+
+// Whether options let the compiler take NaN, infinity or denormal numbers for what does not occur.
+bool RelaxesArithmetic(const KernelFile& file) {
+  constexpr std::array kRelaxing = {"-cl-fast-relaxed-math",
+                                    "-cl-finite-math-only",
+                                    "-cl-unsafe-math-optimizations",
+                                    "-cl-denorms-are-zero",
+                                    "-use_fast_math",
+                                    "--use_fast_math",
+                                    "-ftz=true",
+                                    "--ftz=true"};
+  return std::any_of(
+      file.compile_options.begin(), file.compile_options.end(), [&](const std::string& option) {
+        return std::find(kRelaxing.begin(), kRelaxing.end(), option) != kRelaxing.end();
+      });
+}
+
+}  // namespace
+
 SolverTraits TraitsOf(const KernelFile& file) {
   SolverTraits traits;
   traits.description = file.description;
   traits.operator_name = file.operator_name;
   traits.dynamic = file.dynamic();
   traits.compiles = true;
+  traits.ieee_special_values = file.operator_name == "gemm" && !RelaxesArithmetic(file);
   traits.last_resort = file.own.has_value() && file.own->is_reference;
   return traits;
 }

@@ -56,6 +56,9 @@ struct SolverTraits {
   // aligned to. Of other solvers what was tried on operands that are aligned better may read what
   // these do not begin at, which ends the context of the calling program.
   bool checks_alignment = false;
+  // Of gemm: NaN and infinity spread as IEEE 754 has it, 0 times NaN included, with beta 0 nothing
+  // of C is read, and denormal numbers of f32 and f64 count. Verified where a candidate is tried.
+  bool ieee_special_values = false;
   bool last_resort = false;  // Slow by design (a plain reference): tuned only if asked for by name.
 };
 
@@ -76,6 +79,12 @@ class Solver {
   // The configs that are worth trying on an applicable problem. Index 0 is the default: what a user
   // of this library would get without tuning.
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
+
+  // Whether it keeps traits().ieee_special_values for this problem: activations may lose NaN.
+  virtual bool KeepsSpecialValues(const Problem& problem) const {
+    (void)problem;
+    return traits().ieee_special_values;
+  }
 
   // The config at index 0 of Space(). Worth overriding where listing the space is slow: whoever has
   // to serve a problem now needs no more than this. REQUIRES: the problem is applicable.

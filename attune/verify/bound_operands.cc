@@ -259,6 +259,21 @@ Result<OutputComparison> BoundOperands::CompareOutput(size_t i,
   return CompareOnHost(output, reference, terms);
 }
 
+Status BoundOperands::Write(size_t i, int64_t offset, std::span<const std::byte> element) {
+  const Slot& slot = slots_[i];
+  const size_t at = slot.offset_bytes + static_cast<size_t>(offset) * element.size();
+  return device_->Upload(element, slot.buffer->View(at));
+}
+
+Result<std::vector<std::byte>> BoundOperands::Read(size_t i, int64_t offset, int64_t count) const {
+  const Slot& slot = slots_[i];
+  const size_t size_bytes = SizeBytes(slot.operand.tensor.type);
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * size_bytes);
+  const size_t at = slot.offset_bytes + static_cast<size_t>(offset) * size_bytes;
+  ATTUNE_RETURN_IF_ERROR(device_->Download(slot.buffer->View(at), bytes));
+  return bytes;
+}
+
 Result<std::vector<std::byte>> BoundOperands::DownloadOutput() const {
   return Download(slots_.back());
 }

@@ -15,6 +15,9 @@ class ConstrainedSolver final : public Solver {
 
   const SolverId& id() const override { return solver_.id(); }
   const SolverTraits& traits() const override { return solver_.traits(); }
+  bool KeepsSpecialValues(const Problem& problem) const override {
+    return solver_.KeepsSpecialValues(problem);
+  }
   Status IsApplicable(const Problem& problem, const Target& target) const override {
     return solver_.IsApplicable(problem, target);
   }

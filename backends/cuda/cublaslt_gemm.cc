@@ -58,6 +58,7 @@ SolverTraits TraitsOf(std::string description) {
   SolverTraits traits;
   traits.description = std::move(description);
   traits.operator_name = "gemm";
+  traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.instant = true;
   // Reductions of products that are split along k add in the order in which blocks end.

@@ -9,6 +9,7 @@ SolverTraits TraitsOf(std::string operator_name, std::string description) {
   SolverTraits traits;
   traits.description = std::move(description);
   traits.operator_name = std::move(operator_name);
+  traits.ieee_special_values = traits.operator_name == "gemm";
   traits.compiles = true;
   // Which solver and config the product has differs from size to size.
   traits.dynamic = false;

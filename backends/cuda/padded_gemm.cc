@@ -114,6 +114,7 @@ SolverTraits Traits() {
   SolverTraits traits;
   traits.description = "cuBLASLt on operands copied to where wide loads can read them";
   traits.operator_name = "gemm";
+  traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.compiles = true;
   // As cuBLASLt's own.

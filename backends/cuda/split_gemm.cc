@@ -88,6 +88,7 @@ SolverTraits Traits() {
   SolverTraits traits;
   traits.description = "cuBLASLt on parts of k as a batch, added up by a kernel";
   traits.operator_name = "gemm";
+  traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.compiles = true;
   // As cuBLASLt's own.

@@ -70,6 +70,7 @@ SolverTraits Traits() {
   SolverTraits traits;
   traits.description = "cuBLASLt on inputs copied in the other storage order";
   traits.operator_name = "gemm";
+  traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.compiles = true;
   // As cuBLASLt's own.

@@ -32,7 +32,7 @@ double Activate(Activation activation, double x) {
     case Activation::kNone:
       return x;
     case Activation::kRelu:
-      return std::max(x, 0.0);
+      return x < 0 ? 0 : x;
     case Activation::kGelu:
       return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
     case Activation::kTanh:
@@ -82,8 +82,9 @@ class GemmRun {
     for (int64_t k = 0; k < terms; ++k) {
       const int64_t a = gemm_.trans_a == Transpose::kYes ? k + m * gemm_.lda : m + k * gemm_.lda;
       const int64_t b = gemm_.trans_b == Transpose::kYes ? n + k * gemm_.ldb : k + n * gemm_.ldb;
-      sum += static_cast<double>(a_[batch * gemm_.stride_a + a]) *
-             static_cast<double>(b_[batch * gemm_.stride_b + b]);
+      const auto factor = static_cast<double>(b_[batch * gemm_.stride_b + b]);
+      if (fault_ == FakeFault::kSkipsZeros && factor == 0) continue;
+      sum += static_cast<double>(a_[batch * gemm_.stride_a + a]) * factor;
     }
     sum *= arguments_.alpha;
     if (gemm_.beta != ScalarClass::kZero) sum += arguments_.beta * static_cast<double>(old);
@@ -145,6 +146,7 @@ class FakeSolver final : public Solver {
     traits_.compiles = compiles;
     traits_.listed_on_device = listed > 0;
     traits_.dynamic = listed == 0;
+    traits_.ieee_special_values = script.ieee_special_values() != 0;
   }
 
   const SolverId& id() const override { return id_; }

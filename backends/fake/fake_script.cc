@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 25> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 26> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
     {FakeFault::kSlowBuild, "slow_build"},
@@ -28,6 +28,7 @@ constexpr std::array<std::pair<FakeFault, std::string_view>, 25> kFaults = {{
     {FakeFault::kHang, "hang"},
     {FakeFault::kSpin, "spin"},
     {FakeFault::kWrongResult, "wrong_result"},
+    {FakeFault::kSkipsZeros, "skips_zeros"},
     {FakeFault::kNan, "nan"},
     {FakeFault::kStale, "stale"},
     {FakeFault::kWritePastEnd, "write_past_end"},
@@ -142,6 +143,7 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (key == "count") return ParseNumber(key, value, 1, 64, count_);
   if (key == "broken") return ParseNumber(key, value, 0, 63, broken_);
   if (key == "costly") return ParseNumber(key, value, 0, 1, costly_);
+  if (key == "ieee_special_values") return ParseNumber(key, value, 0, 1, ieee_special_values_);
   const std::pair<std::string_view, std::string*> texts[] = {{"tiled_version", &tiled_version_},
                                                              {"library_version", &library_version_},
                                                              {"gone_if", &gone_if_},
@@ -156,7 +158,8 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (is_condition) return Status::Ok();
   return InvalidArgument(fmt::format(
       "The device has no setting '{}'; it has seed, drift, listed, count, broken, costly, "
-      "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
+      "ieee_special_values, compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, "
+      "temperature_c, "
       "clock_reasons, conditions, tiled_version, library_version, gone_if, "
       "identity, spans.",
       key));

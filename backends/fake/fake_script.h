@@ -31,6 +31,7 @@ enum class FakeFault {
   kHang,               // "hang": sleeps without end.
   kSpin,               // "spin": computes without end.
   kWrongResult,        // "wrong_result": leaves the last term of every sum out.
+  kSkipsZeros,         // "skips_zeros": takes what B's zeros are multiplied by for finite.
   kNan,                // "nan": one NaN.
   kStale,              // "stale": writes nothing, so that what was there before stays.
   kWritePastEnd,       // "write_past_end": one element behind the output.
@@ -69,14 +70,15 @@ struct FakeBehaviour {
 // in order. The line `device key=value ...` sets what all candidates share: seed, drift (amplitude
 // of the slow change of speed, a fraction), count (of devices: "fake", then "fake:1", ...), broken
 // (the number of one that cannot be opened), costly (1: Backend::IsCostlyToOpen), listed, how many
-// configs the device lists for fake.listed, a solver that is there if it lists any, and what the
-// device says of itself: the fields of DeviceConditions by their names, clock_reasons parted by
-// commas or `none`, or conditions=crash for a device that kills whoever asks; tiled_version is that
-// of code which fake.tiled runs, unknown unless it is set; library_version that of the library; and
-// gone_if names a file that is made when a candidate loses the device, which no process can open as
-// long as it is there; identity is DeviceReport::identity of all of them, so that they are names of
-// one device; and spans names a file to which every timed block is appended as a line `process
-// begin end`, the last two in nanoseconds of the machine's steady clock.
+// configs the device lists for fake.listed, a solver that is there if it lists any,
+// ieee_special_values (1: the trait of all solvers), and what the device says of itself: the fields
+// of DeviceConditions by their names, clock_reasons parted by commas or `none`, or conditions=crash
+// for a device that kills whoever asks; tiled_version is that of code which fake.tiled runs,
+// unknown unless it is set; library_version that of the library; and gone_if names a file that is
+// made when a candidate loses the device, which no process can open as long as it is there;
+// identity is DeviceReport::identity of all of them, so that they are names of one device; and
+// spans names a file to which every timed block is appended as a line `process begin end`, the last
+// two in nanoseconds of the machine's steady clock.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -88,6 +90,7 @@ class FakeScript {
   uint64_t seed() const { return seed_; }
   double drift() const { return drift_; }
   int listed() const { return listed_; }
+  int ieee_special_values() const { return ieee_special_values_; }
   int count() const { return count_; }
   int broken() const { return broken_; }
   int costly() const { return costly_; }
@@ -121,6 +124,7 @@ class FakeScript {
   uint64_t seed_ = 1;
   double drift_ = 0;
   int listed_ = 0;
+  int ieee_special_values_ = 0;
   int count_ = 1;
   int broken_ = -1;
   int costly_ = 0;

@@ -298,6 +298,12 @@ class GemmSolver final : public Solver {
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
 
+  // Its relu is max(x, 0), which makes 0 of NaN.
+  bool KeepsSpecialValues(const Problem& problem) const override {
+    const Gemm* gemm = std::get_if<Gemm>(&problem);
+    return gemm != nullptr && gemm->activation != Activation::kRelu;
+  }
+
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
     return BuildRecipe();
   }
@@ -337,7 +343,8 @@ class GemmSolver final : public Solver {
                              .operator_name = "gemm",
                              .dynamic = false,
                              .compiles = false,
-                             .deterministic = true};
+                             .deterministic = true,
+                             .ieee_special_values = true};
   const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
 };
 

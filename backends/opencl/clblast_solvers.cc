@@ -223,6 +223,7 @@ std::unique_ptr<const Solver> MakeClblastGemm(const ClblastLibrary& library) {
   SolverTraits traits;
   traits.description = "CLBlast: f32 and f64 matrix products without bias or activation.";
   traits.operator_name = "gemm";
+  traits.ieee_special_values = true;
   traits.compiles_when_loaded = true;
   return std::make_unique<ClblastGemm>(library, "opencl.clblast-gemm", std::move(traits));
 }

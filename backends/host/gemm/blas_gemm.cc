@@ -35,7 +35,8 @@ class BlasGemm final : public GemmSolver {
                    {.description = fmt::format("Matrix product of {}, on its threads or on ours",
                                                blas.dialect().name),
                     .operator_name = "gemm",
-                    .instant = true},
+                    .instant = true,
+                    .ieee_special_values = true},
                    resources),
         blas_(blas) {}
 

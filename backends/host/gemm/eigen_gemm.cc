@@ -48,7 +48,8 @@ class EigenGemm final : public GemmSolver {
       : GemmSolver("host.eigen-gemm",
                    {.description = "Matrix product of Eigen on our threads",
                     .operator_name = "gemm",
-                    .instant = true},
+                    .instant = true,
+                    .ieee_special_values = true},
                    resources),
         level_(level) {}
 

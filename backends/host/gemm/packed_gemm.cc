@@ -141,7 +141,8 @@ class PackedGemm final : public GemmSolver {
       : GemmSolver("host.packed-gemm",
                    {.description = "Our own blocked product with a choice of register tiles",
                     .operator_name = "gemm",
-                    .instant = true},
+                    .instant = true,
+                    .ieee_special_values = true},
                    resources) {}
 
  private:

@@ -130,6 +130,7 @@ class ReferenceGemm final : public Solver {
         traits_{.description = "The definition of a matrix product, summed in double precision",
                 .operator_name = "gemm",
                 .instant = true,
+                .ieee_special_values = true,
                 .last_resort = true},
         pool_(*resources.pool) {}
 

@@ -85,7 +85,8 @@ class SkinnyGemm final : public GemmSolver {
       : GemmSolver("host.gemv-gemm",
                    {.description = "Our own product of a matrix with a few vectors",
                     .operator_name = "gemm",
-                    .instant = true},
+                    .instant = true,
+                    .ieee_special_values = true},
                    resources) {}
 
  private:

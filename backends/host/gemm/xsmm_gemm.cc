@@ -181,7 +181,8 @@ class XsmmGemm final : public GemmSolver {
       : GemmSolver("host.libxsmm-gemm",
                    {.description = "Blocks compiled by libxsmm for this very shape, on our threads",
                     .operator_name = "gemm",
-                    .dynamic = false},
+                    .dynamic = false,
+                    .ieee_special_values = true},
                    resources) {}
 
  private:

@@ -8,13 +8,20 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "attune/base/random.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
+#include "attune/verify/special_values.h"
 #include "attune/verify/verifier.h"
+#include "tests/conformance/backend/special_products.h"
 
 namespace attune {
 namespace {
+
+constexpr int kRandomProducts = 400;
+constexpr int kRandomProductsToCompile = 8;
 
 // Small, and each of them odd in another way.
 const char* const kProblems[] = {
@@ -135,6 +142,18 @@ class Bench {
     return std::string(Name(verdict.failure->kind)) + ": " + verdict.failure->message;
   }
 
+  // How this config loses NaN, infinity or denormal numbers; nothing if it does not.
+  std::optional<std::string> TrySpecialValues(const Solver& solver, const Config& config) {
+    Result<Artifact> artifact = Build(solver, config);
+    if (!artifact.ok()) return "Build: " + artifact.status().ToString();
+    auto executable = solver.Load(*artifact, problem_, config, *device_);
+    if (!executable.ok()) return "Load: " + executable.status().ToString();
+    const Verdict verdict = Verify(**executable, *device_, *operands_, *data_, problem_);
+    if (verdict.failure.has_value()) return verdict.failure->message;
+    const auto failure = CheckSpecialValues(**executable, *device_, *operands_, *data_, problem_);
+    return failure.has_value() ? std::optional(failure->message) : std::nullopt;
+  }
+
   Result<double> TimeNs(const Solver& solver, const Config& config, CacheState cache) {
     ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, Build(solver, config));
     ATTUNE_ASSIGN_OR_RETURN(auto executable, solver.Load(artifact, problem_, config, *device_));
@@ -193,6 +212,61 @@ std::optional<std::string> FirstMistake(const ConformanceCase& tried) {
     if (auto mistake = (*bench)->Try(*tried.solver, config)) {
       return Text(Candidate{tried.solver->id(), config}) + ": " + *mistake;
     }
+  }
+  return std::nullopt;
+}
+
+// The first product, of those of the suite's list for which `solver` claims to keep special values
+// or of the others, with which it does not.
+std::optional<std::string> LossInListed(const BackendUnderTest& subject, const Solver& solver,
+                                        bool is_claimed) {
+  for (const ConformanceCase& tried : CasesOf(subject)) {
+    if (tried.solver != &solver || FindException(tried) != nullptr) continue;
+    auto bench = Bench::Create(subject, tried.problem);
+    if (!bench.ok()) return bench.status().ToString();
+    if (solver.KeepsSpecialValues((*bench)->problem()) != is_claimed) continue;
+    const auto space = solver.Space((*bench)->problem(), (*bench)->target());
+    if (!space.ok()) return space.status().ToString();
+    for (const Config& config : ConfigsToTry(*space, subject.sampled_configs)) {
+      auto loss = (*bench)->TrySpecialValues(solver, config);
+      if (loss.has_value()) {
+        return fmt::format("{} on {}: {}", Text(Candidate{solver.id(), config}), tried.problem,
+                           *loss);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// The first random product whose special values a config of `solver` loses.
+std::optional<std::string> LossInRandom(const BackendUnderTest& subject, const Solver& solver) {
+  const auto device = subject.backend->Open(subject.device);
+  if (!device.ok()) return device.status().ToString();
+  Random random(2026);
+  const int products = solver.traits().compiles || solver.traits().compiles_when_loaded
+                           ? kRandomProductsToCompile
+                           : kRandomProducts;
+  for (int i = 0; i < products; ++i) {
+    const SpecialProduct product(
+        random, i % 3 == 0 ? DataType::kF64 : DataType::kF32,
+        i % 4 == 0 ? SpecialContent::kDenormal : SpecialContent::kNonFinite);
+    const Problem problem = product.gemm();
+    if (!solver.IsApplicable(problem, (*device)->target()).ok()) continue;
+    const auto space = solver.Space(problem, (*device)->target());
+    if (!space.ok()) return space.status().ToString();
+    const Config config = space->At(space->Sample(random));
+    const auto recipe = solver.Recipe(problem, config, (*device)->target());
+    if (!recipe.ok()) return recipe.status().ToString();
+    const Result<Artifact> artifact =
+        recipe->empty() ? Result<Artifact>(Artifact()) : solver.Build(*recipe);
+    if (!artifact.ok()) return artifact.status().ToString();
+    auto executable = solver.Load(*artifact, problem, config, **device);
+    // Libraries do not offer everything that their space has.
+    if (executable.status().code() == StatusCode::kUnsupported) continue;
+    if (!executable.ok()) return executable.status().ToString();
+    const auto loss = product.Try(**executable, **device);
+    if (!loss.ok()) return loss.status().ToString();
+    if (loss->has_value()) return Text(Candidate{solver.id(), config}) + " on " + **loss;
   }
   return std::nullopt;
 }
@@ -360,6 +434,22 @@ TEST_P(BackendTest, SolverThatIsNotApplicableSaysWhy) {
           << Text(solver->id()) << ": " << status.ToString();
       EXPECT_GT(status.message().size(), 10u) << Text(solver->id());
     }
+  }
+}
+
+TEST_P(BackendTest, SolversSpreadSpecialValuesIfAndOnlyIfTheySaySo) {
+  for (const auto& solver : GetParam().backend->solvers()) {
+    if (solver->traits().operator_name != "gemm") continue;
+
+    const bool has_trait = solver->traits().ieee_special_values;
+    const auto in_listed = LossInListed(GetParam(), *solver, true);
+    const auto in_random = LossInRandom(GetParam(), *solver);
+    const auto elsewhere = LossInListed(GetParam(), *solver, false);
+
+    EXPECT_EQ(in_listed.value_or(""), "");
+    EXPECT_TRUE(!has_trait || !in_random.has_value()) << in_random.value_or("");
+    EXPECT_TRUE(has_trait || in_random.has_value() || elsewhere.has_value())
+        << Text(solver->id()) << " loses nothing, so it may say so.";
   }
 }
 

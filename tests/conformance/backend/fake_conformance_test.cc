@@ -18,7 +18,11 @@ BackendUnderTest WrongSubject() {
   return subject;
 }
 
-INSTANTIATE_TEST_SUITE_P(Fake, BackendTest, testing::Values(Subject("")));
+INSTANTIATE_TEST_SUITE_P(Fake, BackendTest,
+                         testing::Values(Subject("device ieee_special_values=1")));
+// Solvers that skip zeros, and do not claim that they do not.
+INSTANTIATE_TEST_SUITE_P(SkippingFake, BackendTest,
+                         testing::Values(Subject("* fault=skips_zeros")));
 INSTANTIATE_TEST_SUITE_P(Fake, SolverTest, testing::ValuesIn(CasesOf(Subject(""))), CaseName);
 INSTANTIATE_TEST_SUITE_P(WrongFake, SolverTest, testing::ValuesIn(CasesOf(WrongSubject())),
                          CaseName);
