@@ -13,6 +13,7 @@
 #include "attune/measure/block_timer.h"
 #include "attune/verify/memory_limit.h"
 #include "attune/verify/output_check.h"
+#include "attune/verify/special_values.h"
 #include "attune/verify/verifier.h"
 
 namespace attune {
@@ -131,6 +132,13 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
     if (const Status asleep = FallAsleep(); !asleep.ok()) {
       return tl::unexpected(FailedCandidate{
           {FailureKind::kRunFailed, Phase::kVerify, asleep.message()}, qualification});
+    }
+  }
+  const Solver& solver = *FindSolver(*parts_.solvers, candidate.solver);
+  if (solver.KeepsSpecialValues(*parts_.problem)) {
+    if (auto failure = CheckSpecialValues(**executable, *parts_.device, operands_, *parts_.data,
+                                          *parts_.problem)) {
+      return tl::unexpected(FailedCandidate{std::move(*failure), qualification});
     }
   }
   parts_.on_phase(Phase::kMeasure);

@@ -57,9 +57,10 @@ TEST(BadCandidates, AGoodOneOfTheSameNameIsSwappedIn) {
 
 // With a script that holds in this process as in the tuner's: whoever runs such a one here ends
 // this test, or waits with it for good.
-void ExpectItStaysAway(const std::string& fault, const std::string& end) {
+void ExpectItStaysAway(const std::string& fault, const std::string& end,
+                       const std::string& device = "") {
   SCOPED_TRACE(fault);
-  RuntimeWorld world("fake.tiled fault=" + fault);
+  RuntimeWorld world("fake.tiled fault=" + fault + "\n" + device);
   EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, kTimeForAllMs);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
@@ -79,6 +80,10 @@ TEST(BadCandidates, OnesThatCrashOrAreWrongNeverReachTheCaller) {
 
 // The tuner gives it up after 20 s.
 TEST(BadCandidates, OneThatHangsHoldsNoCallUp) { ExpectItStaysAway("hang", "timed_out"); }
+
+TEST(BadCandidates, OneThatLosesNanThoughItsSolverSaysItDoesNotStaysAway) {
+  ExpectItStaysAway("skips_zeros", "wrong_result", "device ieee_special_values=1");
+}
 
 }  // namespace
 }  // namespace attune
