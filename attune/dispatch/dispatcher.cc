@@ -91,6 +91,30 @@ Status Dispatcher::Applies(const Problem& problem, const Candidate& candidate) c
   return solver->IsApplicable(problem, parts_.target);
 }
 
+bool Dispatcher::IsUnwanted(const Problem& problem, const Solver& solver) const {
+  return options_.ieee_special_values && std::holds_alternative<Gemm>(problem) &&
+         !solver.KeepsSpecialValues(problem);
+}
+
+bool Dispatcher::IsUnwanted(const Problem& problem, const Candidate& candidate) const {
+  const Solver* solver = SolverOf(candidate);
+  return solver != nullptr && IsUnwanted(problem, *solver);
+}
+
+Status Dispatcher::MayServe(const Problem& problem, const Solver& solver) const {
+  if (IsUnwanted(problem, solver)) {
+    return Unsupported(fmt::format(
+        "{} may lose NaN and infinity, which this run time has to spread as IEEE 754 has it.",
+        Text(solver.id())));
+  }
+  return solver.IsApplicable(problem, parts_.target);
+}
+
+Status Dispatcher::MayServe(const Problem& problem, const Candidate& candidate) const {
+  const Solver* solver = SolverOf(candidate);
+  return solver == nullptr ? Applies(problem, candidate) : MayServe(problem, *solver);
+}
+
 Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) const {
   ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
   // A library's own list is longer than the space, and it checks what it is given.
@@ -139,6 +163,7 @@ bool Dispatcher::Add(Draft& draft, Option option) const {
     return other.candidate == option.candidate;
   });
   if (known || !RunsHere(option.candidate) || !InScope(draft.problem, option)) return false;
+  option.keeps_special_values = SolverOf(option.candidate)->KeepsSpecialValues(draft.problem);
   options.push_back(std::move(option));
   return true;
 }
@@ -279,6 +304,7 @@ Status Dispatcher::AddForced(Draft& draft) const {
       Fits(draft.problem, option.candidate).WithContext("The forced choice cannot serve"));
   ATTUNE_RETURN_IF_ERROR(
       WhyNotHere(option.candidate).WithContext("The forced choice cannot serve"));
+  option.keeps_special_values = entry->solver->KeepsSpecialValues(draft.problem);
   draft.decision.options.push_back(std::move(option));
   draft.decision.is_tuned = true;
   return Status::Ok();
@@ -317,6 +343,7 @@ void Dispatcher::AddRecords(Draft& draft) const {
                  choice.because.empty() ? "A record of this machine chose it." : choice.because);
       draft.decision.is_tuned = !draft.decision.options.empty() ||
                                 !RunsHere(choice.best().candidate) ||
+                                IsUnwanted(draft.problem, choice.best().candidate) ||
                                 draft.LeavesOut(choice.best().candidate);
       if (draft.decision.is_tuned) return;
       continue;
@@ -336,11 +363,12 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
   bool is_first = true;
   for (const RankedCandidate& ranked : choice.ranking) {
     if (options_.known_only && &ranked == &choice.ranking[choice.default_position]) return;
-    const Status applies = Applies(draft.problem, ranked.candidate);
+    const Status applies = MayServe(draft.problem, ranked.candidate);
     if (!applies.ok()) {
       if (is_first) draft.decision.skipped.push_back(applies.message());
       // What won exists no more, so the record decides nothing: it is as good as none.
-      if (is_first && origin != Origin::kCompatible) return;
+      const bool is_gone = is_first && !IsUnwanted(draft.problem, ranked.candidate);
+      if (is_gone && origin != Origin::kCompatible) return;
       continue;
     }
     const Status here = WhyNotHere(ranked.candidate);
@@ -393,7 +421,7 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
           draft.decision.is_provisional = true;
           continue;
         }
-        if (!Applies(draft.problem, ranked.candidate).ok()) continue;
+        if (!MayServe(draft.problem, ranked.candidate).ok()) continue;
         option.because = fmt::format("It is the choice of {}, at distance {:.2f}.",
                                      Text(neighbour.problem), neighbour.distance);
         Add(draft, std::move(option));
@@ -408,7 +436,7 @@ const Solver* Dispatcher::FirstAsked(const Draft& draft) const {
     const SolverTraits& traits = solver->traits();
     if (traits.operator_name != OperatorName(draft.problem)) continue;
     if (draft.breadth == Breadth::kReady && !traits.instant) continue;
-    if (solver->IsApplicable(draft.problem, parts_.target).ok()) return solver.get();
+    if (MayServe(draft.problem, *solver).ok()) return solver.get();
   }
   return nullptr;
 }
@@ -428,7 +456,7 @@ void Dispatcher::AddPredicted(Draft& draft) const {
       const bool is_asked = solver != nullptr && (!is_hasty || solver->traits().instant);
       draft.decision.is_provisional =
           draft.decision.is_provisional || (solver != nullptr && !is_asked);
-      found->second = is_asked && solver->IsApplicable(draft.problem, parts_.target).ok();
+      found->second = is_asked && MayServe(draft.problem, *solver).ok();
     }
     // Where somebody waits, its parameters are looked at when it is loaded.
     return found->second && (is_hasty || FitsUntried(draft.problem, candidate).ok());
@@ -479,7 +507,7 @@ void Dispatcher::AddDefaults(Draft& draft) const {
 }
 
 bool Dispatcher::AddDefault(Draft& draft, const Solver& solver) const {
-  const Status applicable = solver.IsApplicable(draft.problem, parts_.target);
+  const Status applicable = MayServe(draft.problem, solver);
   if (!applicable.ok()) {
     draft.refused.push_back(applicable.message());
     return false;

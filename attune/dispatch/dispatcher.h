@@ -43,6 +43,9 @@ struct DispatchOptions {
   // Neither predictions nor defaults: what nobody measured, and where the default was measured to
   // be the best, is left to the caller.
   bool known_only = false;
+  // Of the solvers of gemm only those that spread NaN and infinity as IEEE 754 has it, but for what
+  // ATTUNE_FORCE names.
+  bool ieee_special_values = false;
   // The process was forked from one that computed: candidates that cannot run then are left out.
   bool after_fork = false;
   // Threads of this process that a candidate on the host may compute on; 0: as many as it likes.
@@ -200,6 +203,12 @@ class Dispatcher {
   Result<Candidate> DefaultOf(const Solver& solver, const Problem& problem) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;
+  // The same, and may be served by these options.
+  Status MayServe(const Problem& problem, const Candidate& candidate) const;
+  Status MayServe(const Problem& problem, const Solver& solver) const;
+  // Whether it lacks what DispatchOptions::ieee_special_values asks for.
+  bool IsUnwanted(const Problem& problem, const Solver& solver) const;
+  bool IsUnwanted(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
   // The same, and none that only the device lists.

@@ -48,6 +48,8 @@ struct Option {
   bool is_override = false;
   // Where it was measured, a launch of it could not become part of a graph.
   bool fails_capture = false;
+  // Its solver says that it spreads NaN and infinity as IEEE 754 has it.
+  bool keeps_special_values = false;
 
   // Nothing else may serve.
   bool fails_closed() const { return origin == Origin::kForced && !is_override; }

@@ -107,6 +107,23 @@ TEST_F(PredictionTest, WhereSomebodyWaitsANeighboursChoiceThatIsSlowToCreateIsLe
   EXPECT_GT(asked, 0);
 }
 
+TEST_F(PredictionTest, ASolverThatMayLoseNanIsPassedOverWhereThatIsAskedFor) {
+  machine_.plain->traits_.ieee_special_values = true;
+  machine_.slow->traits_.ieee_special_values = true;
+  predictor_.times = {
+      {machine_.quick->At(1), 1}, {machine_.plain->At(1), 2}, {machine_.slow->At(0), 3}};
+  DispatchOptions options;
+  options.ieee_special_values = true;
+
+  const auto decision =
+      Dispatcher(Parts(), options)
+          .Decide(problem_, *machine_.choices, kNoWorkspaceLimit, Breadth::kEverything);
+
+  EXPECT_THAT(Texts(decision->options), ElementsAre("predicted test.plain-gemm@1{variant=1}",
+                                                    "predicted test.slow-gemm@1{variant=0}",
+                                                    "default test.plain-gemm@1{variant=0}"));
+}
+
 TEST_F(PredictionTest, APredictionGoesBeforeTheDefaultAndTheQuickestFirst) {
   predictor_.times = {{machine_.quick->At(1), 20}, {machine_.slow->At(0), 30}};
 

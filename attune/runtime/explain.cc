@@ -15,7 +15,8 @@ nlohmann::json ToJson(const Dispatcher& dispatcher, const Problem& problem, cons
                          {"provenance", Name(option.origin)},
                          {"because", option.because},
                          {"is_ready", dispatcher.IsReady(problem, option)},
-                         {"fails_capture", option.fails_capture}};
+                         {"fails_capture", option.fails_capture},
+                         {"ieee_special_values", option.keeps_special_values}};
   const auto add_if_known = [&](const char* key, double value) {
     json[key] = value > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
   };

@@ -56,14 +56,20 @@ class CopyingExecutable final : public Executable {
 
 }  // namespace
 
-HostFallback::HostFallback(const Backend& host, Device& device)
-    : host_(host), device_(device), processor_(host.Open("cpu")) {}
+HostFallback::HostFallback(const Backend& host, Device& device, bool ieee_special_values)
+    : host_(host),
+      device_(device),
+      ieee_special_values_(ieee_special_values),
+      processor_(host.Open("cpu")) {}
 
 std::optional<Candidate> HostFallback::For(const Problem& problem) const {
   if (!processor_.ok()) return std::nullopt;
   const Target& target = (*processor_)->target();
   for (const auto& solver : host_.solvers()) {
-    if (!solver->traits().instant || !solver->IsApplicable(problem, target).ok()) continue;
+    const SolverTraits& traits = solver->traits();
+    const bool is_unwanted = ieee_special_values_ && std::holds_alternative<Gemm>(problem) &&
+                             !solver->KeepsSpecialValues(problem);
+    if (!traits.instant || is_unwanted || !solver->IsApplicable(problem, target).ok()) continue;
     auto config = solver->DefaultConfig(problem, target);
     if (config.ok()) return Candidate{solver->id(), *std::move(config)};
   }

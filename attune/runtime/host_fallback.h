@@ -16,8 +16,9 @@ namespace attune {
 // operands: what the caller has may be memory that the processor cannot see. Thread-safe.
 class HostFallback final : public Fallback {
  public:
-  // Borrows both. `device` is what it stands in for, whose Upload and Download it uses.
-  HostFallback(const Backend& host, Device& device);
+  // Borrows both. `device` is what it stands in for, whose Upload and Download it uses. With
+  // `ieee_special_values`, solvers that lack that trait are left out.
+  HostFallback(const Backend& host, Device& device, bool ieee_special_values = false);
 
   std::optional<Candidate> For(const Problem& problem) const override;
   Result<std::unique_ptr<Executable>> Load(const Problem& problem,
@@ -27,6 +28,7 @@ class HostFallback final : public Fallback {
  private:
   const Backend& host_;
   Device& device_;
+  const bool ieee_special_values_;
   const Result<std::unique_ptr<Device>> processor_;
 };
 

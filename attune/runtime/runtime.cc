@@ -154,6 +154,7 @@ Status Runtime::MakeServer() {
   dispatch.known_only = options_.known_only;
   dispatch.yields = options_.yields;
   dispatch.max_threads = options_.max_threads;
+  dispatch.ieee_special_values = options_.ieee_special_values;
   dispatch.after_fork = IsForkedChild();
   ATTUNE_ASSIGN_OR_RETURN(dispatch.forced,
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
@@ -175,7 +176,7 @@ Status Runtime::MakeServer() {
   const bool is_host = place_.target.backend == "host";
   if (!is_host && !options_.known_only) {
     ATTUNE_ASSIGN_OR_RETURN(const Backend* host, FindBackend(backends_, "cpu"));
-    fallback_ = std::make_unique<HostFallback>(*host, *device_);
+    fallback_ = std::make_unique<HostFallback>(*host, *device_, options_.ieee_special_values);
     parts.fallback = fallback_.get();
   }
   ServerHooks hooks;

@@ -41,10 +41,11 @@ struct RuntimeOptions {
   std::vector<PackageReference> packages;  // Uppermost first.
   ServerOptions server;
   Scope scope = Scope::kAll;
-  bool known_only = false;  // What nobody measured is left to the caller.
-  bool yields = false;      // What limits of the process keep from serving is, too.
-  int max_threads = 0;      // That a candidate may compute on; 0: as many as it likes.
-  std::string force;        // As ForcedChoices::Parse takes it.
+  bool known_only = false;           // What nobody measured is left to the caller.
+  bool yields = false;               // What limits of the process keep from serving is, too.
+  int max_threads = 0;               // That a candidate may compute on; 0: as many as it likes.
+  bool ieee_special_values = false;  // As DispatchOptions has it.
+  std::string force;                 // As ForcedChoices::Parse takes it.
   std::string record_tag = "recorded";
   std::string record_run;  // RecordingRun::id() of the command that counts them; or empty.
   // Model files to use instead of those beside the database; none of them: no model.

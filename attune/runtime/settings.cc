@@ -182,6 +182,9 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   result.known_only = options.known_only != 0;
   result.yields = options.yields != 0;
   result.max_threads = ThreadsAllowedBy(variables);
+  ATTUNE_ASSIGN_OR_RETURN(const bool special_values,
+                          Switch("ATTUNE_IEEE_SPECIAL_VALUES", variables));
+  result.ieee_special_values = options.ieee_special_values != 0 || special_values;
   for (std::string& note : NotesOnUnknownVariables(variables)) {
     result.notes.push_back(std::move(note));
   }

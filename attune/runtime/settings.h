@@ -9,7 +9,8 @@
 namespace attune {
 
 // What `options` (may be null) says, else what ATTUNE_DEVICE, ATTUNE_DB, ATTUNE_PACKAGES,
-// ATTUNE_POLICY, ATTUNE_PRESET, ATTUNE_RECORD_TAG and ATTUNE_DETERMINISTIC say, else the defaults;
+// ATTUNE_POLICY, ATTUNE_PRESET, ATTUNE_RECORD_TAG, ATTUNE_DETERMINISTIC and
+// ATTUNE_IEEE_SPECIAL_VALUES say, else the defaults;
 // ATTUNE_FORCE and ATTUNE_TIME_MODELS in any case. kInvalidArgument names the field or variable and
 // its value.
 Result<RuntimeOptions> ReadSettings(const attune_options* options,

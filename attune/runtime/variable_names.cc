@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPrefix = "ATTUNE_";
 
 // What is read anywhere: a variable for one part of attune is no typo in another.
-constexpr std::array<std::string_view, 39> kNames = {
+constexpr std::array<std::string_view, 40> kNames = {
     "BLAS",         "BLAS_PROCESS", "BLAS_REAL",      "BLAS_RUNTIME",   "BLAS_STATS",
     "BLIS",         "CUBLAS",       "CUBLAS_PROCESS", "CUBLAS_REAL",    "CUBLAS_RUNTIME",
     "CUBLAS_STATS", "DB",           "DETERMINISTIC",  "DEVICE",         "EVALUATOR",
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 39> kNames = {
     "LOCK_FOLDER",  "PACKAGES",     "PLUGINS",        "PLUGIN_PATH",    "POLICY",
     "PRESET",       "RECORD_TAG",   "SUMMARY",        "TUNER",          "TOOLS",
     "FIN",          "FIN_TARGET",   "FIN_DEVICES",    "FIN_DEADLINE_S", "POWERCAP",
-    "TIME_MODELS",  "GRAPH_REPLAY", "RECORD_RUN",     "REPORTED"};
+    "TIME_MODELS",  "GRAPH_REPLAY", "RECORD_RUN",     "REPORTED",       "IEEE_SPECIAL_VALUES"};
 
 }  // namespace
 

@@ -183,6 +183,10 @@ typedef struct attune_options {
    * callers that have an implementation of their own. 0: another candidate computes, on one thread
    * if need be, also instead of one that is forced. */
   int32_t yields;
+  /* 1: attune_gemm is computed only by solvers that spread NaN and infinity as IEEE 754 has it (0
+   * times either is NaN) and keep denormal numbers, whatever was measured; ATTUNE_FORCE overrules
+   * it. 0: ATTUNE_IEEE_SPECIAL_VALUES of the environment, else any solver serves. */
+  int32_t ieee_special_values;
   /* Told that the database cannot be used or that recorded problems are lost, each once in a tree
    * of processes, and the summary of ATTUNE_SUMMARY. Null: they go to standard error while that is
    * the file that it was when the library was loaded. */
@@ -192,7 +196,7 @@ typedef struct attune_options {
 #define ATTUNE_OPTIONS_INIT                                                                      \
   {                                                                                              \
     sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_DEFAULT, NULL, \
-        NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL                                                    \
+        NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL                                                 \
   }
 
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,

@@ -24,8 +24,9 @@ struct Options {
   std::chrono::milliseconds per_problem{0};
   double tuning_cpu_share = 0;
   bool deterministic = false;
-  bool known_only = false;  // As attune_options has it.
-  bool yields = false;      // The same.
+  bool known_only = false;           // As attune_options has it.
+  bool yields = false;               // The same.
+  bool ieee_special_values = false;  // The same.
 
   // Borrows the texts.
   attune_options ToC() const {
@@ -47,6 +48,7 @@ struct Options {
     c.deterministic = deterministic ? 1 : 0;
     c.known_only = known_only ? 1 : 0;
     c.yields = yields ? 1 : 0;
+    c.ieee_special_values = ieee_special_values ? 1 : 0;
     return c;
   }
 };
