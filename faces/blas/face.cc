@@ -8,6 +8,7 @@ constinit attune_runtime* the_runtime = nullptr;  // Set before the service serv
 bool CreateRuntime(face::Service& service) {
   attune_options options = {};
   options.device = "cpu";
+  options.ieee_special_values = 1;  // As docs/blas.md promises.
   the_runtime = service.Create(options);
   return the_runtime != nullptr;
 }

@@ -68,6 +68,7 @@ attune_runtime* DeviceRuntimes::Create(CUdevice device) const {
   // Tuning in the background would take the program's own device from it.
   options.policy = ATTUNE_NEVER;
   options.known_only = 1;
+  options.ieee_special_values = 1;
   // Allocating would end what another stream captures, unless this thread says that it may.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   exchange_mode_(&mode);

@@ -3,6 +3,8 @@
 
   results OUTPUT   products and decompositions, saved to OUTPUT (.npz)
   gemm TYPE        products with matrices, checked; gemv TYPE: with vectors
+  special KIND TYPE  products ("gemm") or products with vectors ("gemv") of NaN, infinities, zeros and
+                   denormal numbers, checked
   threads          products in eight threads at once, checked
   fork             products in this process, in an os.fork() and in a pool of processes, checked
 """
@@ -37,6 +39,41 @@ def check_gemm(dtype="float64"):
 def check_gemv(dtype="float64"):
     for m, n, k in [(300, 0, 400), (0, 200, 70), (4, 0, 5000)]:
         check_product(m, n, k, dtype)
+
+
+def check_spread(a, b, name):
+    """a @ b against what NumPy makes of it without a BLAS."""
+    with numpy.errstate(invalid="ignore"):
+        got = a @ b
+        columns = [(a * column).sum(axis=1) for column in numpy.atleast_2d(b.T)]
+    wanted = columns[0] if b.ndim == 1 else numpy.stack(columns, axis=1)
+    tiny = numpy.finfo(a.dtype).tiny
+    if not numpy.allclose(got, wanted, rtol=1e-4, atol=tiny / 1000, equal_nan=True):
+        sys.exit(f"{name}: {got} is not {wanted}")
+
+
+def check_special(kind, dtype):
+    random = numpy.random.default_rng(5)
+    for rows, depth in ((3000, 51), (700, 3), (33, 102), (5, 13), (64, 1)):
+        for special in (numpy.nan, numpy.inf, -numpy.inf):
+            for order in "CF":
+                a = numpy.ones((rows, depth), dtype, order=order)
+                b = numpy.ones(depth if kind == "gemv" else (depth, 9), dtype, order=order)
+                a[:, -1] = special
+                b[-1] = 0
+                check_spread(a, b, f"{rows} x {depth} {dtype} {order}, 0 times {special}")
+                a[:, -1] = 0
+                b[-1] = special
+                check_spread(a, b, f"{rows} x {depth} {dtype} {order}, {special} times 0")
+        # A few of them among many zeros.
+        a = random.integers(-2, 3, (rows, depth)).astype(dtype)
+        b = random.integers(-2, 3, depth if kind == "gemv" else (depth, 9)).astype(dtype)
+        a[rows // 2, depth // 2] = numpy.inf
+        a[-1, 0] = numpy.nan
+        check_spread(a, b, f"{rows} x {depth} {dtype}, a few")
+        small = numpy.finfo(dtype).tiny
+        check_spread(numpy.full((rows, depth), small / 4, dtype), b.astype(dtype) * 0 + 1,
+                     f"{rows} x {depth} {dtype}, denormal")
 
 
 def check_threads():
@@ -106,6 +143,8 @@ def main():
         check_gemm(sys.argv[2])
     elif step == "gemv":
         check_gemv(sys.argv[2])
+    elif step == "special":
+        check_special(*sys.argv[2:])
     elif step == "threads":
         check_threads()
     elif step == "fork":

@@ -122,6 +122,40 @@ class Libraries(unittest.TestCase):
                 self.check(solver, str(folders[0].parent))
 
 
+class SpecialValues(unittest.TestCase):
+    """NaN and infinity spread as IEEE 754 has it, and denormal numbers count."""
+
+    def check(self, step, **variables):
+        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "special", *step.split(),
+                          **variables)
+        self.assertEqual(process.returncode, 0, f"{variables}: {process.stderr}")
+        self.assertGreater(served(process), 1, process.stderr)
+
+    def test_with_every_solver(self):
+        for solver, steps in SOLVERS.items():
+            for step in steps:
+                with self.subTest(solver=solver, step=step):
+                    self.check(step, ATTUNE_FORCE=solver)
+
+    def test_where_blis_was_measured_to_be_the_best(self):
+        script = ("import sys, numpy as np; m = np.ones((700, 51), order='F'); m[:, -1] = np.nan; "
+                  "x = np.ones(51); x[-1] = 0; sys.exit(int(not np.isnan(m @ x).all()))")
+        with tempfile.TemporaryDirectory() as folder:
+            database = f"{folder}/nan.db"
+            program = (OPTIONS.python, "-c", script)
+            run(OPTIONS.attune, "--db", database, "blas", "--record", "nan", "--", *program,
+                ATTUNE_DB=database)
+            tuned = run(OPTIONS.attune, "--db", database, "tune", "--tag", "nan", "--solver",
+                        "blis", "--per-problem", "2s")
+            if "blis" not in tuned.stdout + tuned.stderr:
+                skip("BLIS is not installed")
+            self.assertEqual(tuned.returncode, 0, tuned.stdout + tuned.stderr)
+            process = run(OPTIONS.attune, "--db", database, "blas", "--stats", "--", *program,
+                          ATTUNE_DB=database)
+        self.assertEqual(process.returncode, 0, "NaN is lost")
+        self.assertEqual(served(process), 1, process.stderr)
+
+
 class Suite(unittest.TestCase):
     def outcomes(self, launcher, folder, **variables):
         """{test: passed, failed, skipped} of NumPy's tests of linear algebra."""
@@ -181,7 +215,7 @@ def main():
         print(f"SKIPPED: {OPTIONS.python} has no NumPy; Debian's package is python3-numpy")
         return
     print(f"NumPy {found.stdout.strip()} of {OPTIONS.python}")
-    names = ["Suite"] if OPTIONS.suite else ["Results", "Libraries"]
+    names = ["Suite"] if OPTIONS.suite else ["Results", "Libraries", "SpecialValues"]
     unittest.main(argv=["numpy_face.py", *rest, *([] if rest else names)], verbosity=2)
 
 

@@ -244,6 +244,16 @@ class RealRunTime(unittest.TestCase):
         self.assertEqual([sum(map(int, line)) for line in lines], [7], process.stderr)
         self.assertNotIn("attune: ", self.run_real(FILES.caller, "calls=5").stderr)
 
+    def test_nan_and_infinity_spread_with_every_solver(self):
+        for solver in ("", "host.openblas-gemm", "host.blis-gemm", "host.eigen-gemm",
+                       "host.packed-gemm", "host.reference-gemm"):
+            process = self.run_real(FILES.special, ATTUNE_FORCE=solver)
+            if "The Debian package" in process.stderr:
+                print(f"SKIPPED {solver}: its library is not installed")
+                continue
+            self.assertEqual(process.returncode, 0, f"{solver}: {process.stderr}")
+            self.assertEqual(summary(process), {"served": 12, "passed": 0}, process.stderr)
+
     def test_it_is_opened_late_by_a_program_that_was_linked_with_a_blas(self):
         process = self.run_real(FILES.caller, "calls=5", "threads=4")
         self.assertEqual(process.returncode, 0, process.stderr)
@@ -387,7 +397,7 @@ def main():
     global FILES
     parser = argparse.ArgumentParser()
     for name in ("attune", "attune-library", "library", "runtime", "caller", "orphan", "host", "plugin",
-                 "plain", "self-caller"):
+                 "plain", "self-caller", "special"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--blas", action="append", default=[])
     FILES, rest = parser.parse_known_args()
