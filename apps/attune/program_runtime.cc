@@ -65,6 +65,9 @@ std::string ServesText(const Served& served) {
   const Option& serves = *served.explanation->serves;
   std::string text =
       fmt::format("Serves   {}\n         {}\n", Text(serves.candidate), BecauseText(serves));
+  if (std::holds_alternative<Gemm>(served.explanation->problem) && !serves.keeps_special_values) {
+    text += "         may lose NaN and infinity: 'attune blas' and 'attune cublas' pass it over\n";
+  }
   const Option& preferred = served.explanation->preferred();
   if (preferred.candidate == serves.candidate) return text;
   return text + fmt::format("         until {} is ready ({})\n", Text(preferred.candidate),

@@ -86,6 +86,12 @@ Result<std::vector<Row>> Collect(Application& application, const SolversOptions&
   return rows;
 }
 
+// Of the problem, if there is one.
+bool KeepsSpecialValues(const Row& row, const std::optional<Problem>& problem) {
+  return problem ? row.solver->KeepsSpecialValues(*problem)
+                 : row.solver->traits().ieee_special_values;
+}
+
 std::string CompilesText(const SolverTraits& traits) {
   return traits.compiles ? "yes" : traits.compiles_when_loaded ? "when loaded" : "no";
 }
@@ -102,6 +108,7 @@ void AddRows(const std::vector<Row>& rows, const std::optional<Problem>& problem
                   {"compiles", traits.compiles},
                   {"compiles_when_loaded", traits.compiles_when_loaded},
                   {"deterministic", traits.deterministic},
+                  {"ieee_special_values", KeepsSpecialValues(row, problem)},
                   {"last_resort", traits.last_resort}};
     if (problem) {
       entry["problem"] = Text(*problem);
@@ -116,9 +123,9 @@ void AddRows(const std::vector<Row>& rows, const std::optional<Problem>& problem
 
 const char* YesNo(bool value) { return value ? "yes" : "no"; }
 
-void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
-  std::vector<Column> columns = {{"solver"}, {"operator"}, {"dynamic"}, {"compiles"}};
-  if (with_problem) {
+void PrintRows(const std::vector<Row>& rows, const std::optional<Problem>& problem, Output& out) {
+  std::vector<Column> columns = {{"solver"}, {"operator"}, {"dynamic"}, {"compiles"}, {"IEEE"}};
+  if (problem) {
     columns.push_back({"configs", Column::Align::kRight});
     columns.push_back(
         {"default config, or why it does not apply", Column::Align::kLeft, Column::Fit::kCut});
@@ -128,9 +135,10 @@ void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
   Table table(std::move(columns));
   for (const Row& row : rows) {
     const SolverTraits& traits = row.solver->traits();
-    std::vector<std::string> cells = {Text(row.solver->id()), traits.operator_name,
-                                      YesNo(traits.dynamic), CompilesText(traits)};
-    if (!with_problem) {
+    std::vector<std::string> cells = {
+        Text(row.solver->id()), traits.operator_name, YesNo(traits.dynamic), CompilesText(traits),
+        traits.operator_name == "gemm" ? YesNo(KeepsSpecialValues(row, problem)) : "-"};
+    if (!problem) {
       cells.push_back(Printable(traits.description));
     } else if (row.applicable.ok()) {
       cells.push_back(fmt::format("{}", row.configs));
@@ -209,7 +217,7 @@ Result<int> RunSolvers(Application& application, const SolversOptions& options) 
     }
     if (&problem != &problems.front()) application.out().Print("\n");
     if (problems.size() > 1) application.out().Print(Text(*problem) + "\n");
-    PrintRows(rows, problem.has_value(), application.out());
+    PrintRows(rows, problem, application.out());
   }
   if (options.json) application.out().Print(Dump(list));
   return kExitDone;
