@@ -4,13 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune {
@@ -25,7 +26,7 @@ bool IsWrittenInPlace(const std::filesystem::path& path) {
 }
 
 Status WriteInPlace(const std::filesystem::path& path, std::string_view content) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  UniqueFd fd = OpenFile(path, O_WRONLY);
   if (!fd.valid()) return SystemError("open", path);
   return WriteAll(fd.get(), content, path);
 }
@@ -34,7 +35,7 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
   std::filesystem::path temporary = path;
   temporary += fmt::format(".tmp.{}", ::getpid());
   {
-    UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    UniqueFd fd = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     // What is said names `path`: nobody has heard of the temporary one.
     if (!fd.valid()) return SystemError("create", path);
     Status status = WriteAll(fd.get(), content, path);
@@ -55,10 +56,9 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
 }  // namespace
 
 std::string FirstLine(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  constexpr size_t kMostBytes = size_t{1} << 16;
+  const Result<std::string> content = ReadFileAtOnce(path, kMostBytes);
+  return content.ok() ? content->substr(0, content->find('\n')) : "";
 }
 
 bool IsNamed(int fd, const std::filesystem::path& path) {
@@ -96,6 +96,10 @@ Status WriteAll(int fd, std::string_view content, const std::filesystem::path& p
 Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t max_bytes) try {
   std::string content;
   constexpr size_t kChunkBytes = 1 << 16;
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    content.reserve(std::min(static_cast<size_t>(info.st_size), max_bytes) + kChunkBytes);
+  }
   for (;;) {
     const size_t old_size = content.size();
     content.resize(old_size + kChunkBytes);
@@ -118,13 +122,13 @@ Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t ma
 }
 
 Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd = OpenFile(path, O_RDONLY);
   if (!fd.valid()) return SystemError("open", path);
   return ReadAll(fd.get(), path, max_bytes);
 }
 
 Result<std::string> ReadFileAtOnce(const std::filesystem::path& path, size_t max_bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
   if (!fd.valid()) return SystemError("open", path);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return SystemError("examine", path);

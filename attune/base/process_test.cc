@@ -1,21 +1,13 @@
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
 
 namespace attune {
 namespace {
-
-TEST(CodeFolderTest, CodeInAProgramFindsTheFolderOfTheProgram) {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-
-  EXPECT_EQ(FolderOfThisCode(), program.parent_path());
-}
 
 TEST(ProcessVariablesTest, AVariableIsFoundWithWhatStandsBehindItsFirstEqualsSign) {
   ::setenv("ATTUNE_BASE_TEST", "a=b", 1);

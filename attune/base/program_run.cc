@@ -19,15 +19,15 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/child_environment.h"
 #include "attune/base/code_folder.h"
+#include "attune/base/open_file.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/reaper_report.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/text.h"
 #include "attune/base/unique_fd.h"
-
-extern char** environ;
 
 namespace attune {
 namespace {
@@ -51,7 +51,7 @@ Result<Pipe> MakePipe() {
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return Unavailable(fmt::format("Cannot make a pipe: {}.", strerror(errno)));
   }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  return Pipe{AboveStandard(UniqueFd(ends[0])), AboveStandard(UniqueFd(ends[1]))};
 }
 
 // The ends of one connection.
@@ -65,7 +65,7 @@ Result<Sockets> MakeSockets() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Unavailable(fmt::format("Cannot make a pair of sockets: {}.", strerror(errno)));
   }
-  return Sockets{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  return Sockets{AboveStandard(UniqueFd(ends[0])), AboveStandard(UniqueFd(ends[1]))};
 }
 
 Status CannotStart(const std::string& program, int error) {
@@ -74,11 +74,10 @@ Status CannotStart(const std::string& program, int error) {
 
 // "NAME=VALUE" of this process, with `variables` in the place of those of their names.
 std::vector<std::string> EntriesWith(const ProcessVariables& variables) {
-  std::vector<std::string> entries;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (!variables.contains(text.substr(0, text.find('=')))) entries.emplace_back(text);
-  }
+  std::vector<std::string> entries = EnvironmentForChild(OurPreload::kKept);
+  std::erase_if(entries, [&](const std::string& entry) {
+    return variables.contains(entry.substr(0, entry.find('=')));
+  });
   for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
   return entries;
 }
@@ -102,14 +101,11 @@ class ReapedProgram {
     }
     ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), kReaperReportFd + 1);
     ::posix_spawn_file_actions_addchdir_np(settings.actions(), "/");
-    const std::vector<std::string> entries = EntriesWith(command.variables);
-    std::vector<char*> variables;
-    for (const std::string& entry : entries) variables.push_back(const_cast<char*>(entry.c_str()));
-    variables.push_back(nullptr);
+    std::vector<std::string> entries = EntriesWith(command.variables);
     std::vector<std::string> words = {reaper.string(), command.folder.string()};
     words.insert(words.end(), command.words.begin(), command.words.end());
     pid_t pid = -1;
-    const int error = settings.Spawn(words, variables.data(), &pid);
+    const int error = settings.Spawn(words, PointersTo(entries).data(), &pid);
     if (error != 0) return CannotStart(words.front(), error);
     return std::make_unique<ReapedProgram>(pid, std::move(alive.ours), std::move(report.read_end));
   }
@@ -238,8 +234,9 @@ std::string FindProgram(const std::string& name) {
   }
   std::istringstream folders(VariableOr("PATH", ""));
   for (std::string folder; std::getline(folders, folder, ':');) {
+    // Not in a relative folder, which may be anybody's.
     const fs::path path = fs::path(folder) / name;
-    if (!folder.empty() && IsProgram(path)) return fs::absolute(path).string();
+    if (path.is_absolute() && IsProgram(path)) return path.string();
   }
   return "";
 }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -16,8 +14,8 @@ namespace attune {
 namespace {
 
 std::string Content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  return ReadFileAtOnce(path, kMostBytes).value_or("");
 }
 
 // Quota over period, rounded up; nothing if there is no limit ("max" in v2, -1 in v1).

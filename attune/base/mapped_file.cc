@@ -1,0 +1,154 @@
+#include "attune/base/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace attune {
+namespace {
+
+// The kernel shows no longer path.
+constexpr size_t kMaxLine = 4096 + 256;
+constexpr char kDeleted[] = " (deleted)";
+constexpr int kFirstFreeFd = 3;
+
+// The files of /proc and of libraries are read with this, never through a descriptor below 3, which
+// the program may have closed and expect to stay closed.
+int OpenToRead(const char* path) {
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fd >= kFirstFreeFd) return fd;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd);
+  ::close(fd);
+  return moved;
+}
+
+struct Mapping {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  uint64_t offset = 0;
+  uint64_t inode = 0;
+  const char* path = nullptr;  // In the line.
+};
+
+// "7f12-7f13 r--p 00000000 08:01 1234      /usr/lib/libx.so". Without a path: a mapping of no file.
+bool ReadLine(char* line, Mapping& mapping) {
+  char* at = line;
+  mapping.begin = ::strtoull(at, &at, 16);
+  if (*at != '-') return false;
+  mapping.end = ::strtoull(at + 1, &at, 16);
+  at = ::strchr(at + 1, ' ');  // Behind the permissions.
+  if (at == nullptr) return false;
+  mapping.offset = ::strtoull(at, &at, 16);
+  if (*at != ' ' || (at = ::strchr(at + 1, ' ')) == nullptr) return false;  // Behind the device.
+  mapping.inode = ::strtoull(at, &at, 10);
+  while (*at == ' ') ++at;
+  mapping.path = at;
+  return *at == '/';
+}
+
+// Calls `take` with each mapping of a file until that returns true.
+template <class Take>
+bool VisitMappings(int maps, const Take& take) {
+  char line[kMaxLine];
+  size_t used = 0;
+  bool is_skipping = false;  // The rest of a line that is too long.
+  for (;;) {
+    const ssize_t got = ::read(maps, line + used, sizeof line - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    used += static_cast<size_t>(got);
+    size_t begin = 0;
+    while (auto* end = static_cast<char*>(::memchr(line + begin, '\n', used - begin))) {
+      *end = '\0';
+      Mapping mapping;
+      if (!is_skipping && ReadLine(line + begin, mapping) && take(mapping)) return true;
+      is_skipping = false;
+      begin = static_cast<size_t>(end - line) + 1;
+    }
+    used -= begin;
+    ::memmove(line, line + begin, used);
+    if (used < sizeof line) continue;
+    is_skipping = true;
+    used = 0;
+  }
+}
+
+// Whether the file begins as the mapping of its beginning does: with the header of a program or
+// library, which nothing changes in memory.
+bool BeginsAlike(const char* path, const char* memory, size_t size) {
+  char bytes[512];
+  const size_t wanted = size < sizeof bytes ? size : sizeof bytes;
+  const int fd = OpenToRead(path);
+  if (fd < 0) return false;
+  const ssize_t got = ::read(fd, bytes, wanted);
+  ::close(fd);
+  return got == static_cast<ssize_t>(wanted) && ::memcmp(bytes, memory, wanted) == 0;
+}
+
+// Some file systems show mappings with the inode of a layer below, so the content is compared, too.
+bool IsMapped(const char* path, const Mapping& found, const Mapping& head) {
+  struct stat info;
+  if (::stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  if (info.st_ino == found.inode) return true;
+  return head.begin != 0 &&
+         BeginsAlike(path, reinterpret_cast<const char*>(head.begin), head.end - head.begin);
+}
+
+bool EndsAsDeleted(const char* path) {
+  const size_t length = ::strlen(path);
+  constexpr size_t kSuffix = sizeof kDeleted - 1;
+  return length > kSuffix && ::strcmp(path + length - kSuffix, kDeleted) == 0;
+}
+
+}  // namespace
+
+MappedFile FindMappedFile(const void* address, char* path, size_t size) {
+  const int maps = OpenToRead("/proc/self/maps");
+  if (maps < 0) return MappedFile::kNoProc;
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  Mapping head;  // Of the beginning of the last file that began.
+  uint64_t head_inode = 0;
+  Mapping found;
+  const bool is_found = VisitMappings(maps, [&](const Mapping& mapping) {
+    if (mapping.offset == 0) {
+      head = mapping;
+      head_inode = mapping.inode;
+    }
+    if (wanted < mapping.begin || wanted >= mapping.end) return false;
+    found = mapping;
+    if (::strlen(mapping.path) >= size) {
+      found.inode = 0;
+    } else {
+      ::strcpy(path, mapping.path);
+    }
+    return true;
+  });
+  ::close(maps);
+  if (!is_found || found.inode == 0) return MappedFile::kNone;
+  if (head_inode != found.inode) head.begin = 0;
+  // A name may end like that of a deleted file.
+  struct stat info;
+  if (EndsAsDeleted(path) && !(::stat(path, &info) == 0 && info.st_ino == found.inode)) {
+    return MappedFile::kReplaced;
+  }
+  return IsMapped(path, found, head) ? MappedFile::kFound : MappedFile::kReplaced;
+}
+
+const char* Reason(MappedFile failure) {
+  switch (failure) {
+    case MappedFile::kNoProc:
+      return "/proc is not mounted";
+    case MappedFile::kReplaced:
+      return "its file was deleted or replaced after it was loaded";
+    case MappedFile::kFound:
+    case MappedFile::kNone:
+      break;
+  }
+  return "the kernel does not tell its path";
+}
+
+}  // namespace attune
