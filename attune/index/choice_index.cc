@@ -128,7 +128,7 @@ ChoiceIndex::ChoiceIndex(std::unique_ptr<const IndexFile> file)
 ChoiceIndex::~ChoiceIndex() = default;
 
 Result<std::unique_ptr<ChoiceIndex>> ChoiceIndex::Open(const std::filesystem::path& path) {
-  ATTUNE_ASSIGN_OR_RETURN(auto file, IndexFile::Map(path));
+  ATTUNE_ASSIGN_OR_RETURN(auto file, IndexFile::Open(path));
   return std::unique_ptr<ChoiceIndex>(new ChoiceIndex(std::move(file)));
 }
 
@@ -183,7 +183,9 @@ Result<Problem> ChoiceIndex::ProblemAt(int64_t number) const {
   return ReadProblemOf(*file_, static_cast<uint64_t>(number));
 }
 
-std::string_view ChoiceIndex::bytes() const { return file_->bytes(); }
+Result<std::string_view> ChoiceIndex::bytes() const { return file_->bytes(); }
+
+int64_t ChoiceIndex::size_bytes() const { return static_cast<int64_t>(file_->header().file_bytes); }
 
 int64_t ChoiceIndex::problem_count() const {
   return static_cast<int64_t>(file_->Count(Section::kProblems));

@@ -1,4 +1,4 @@
-// The index file, mapped: a lookup reads a few pages and parses nothing else.
+// The index file: a lookup reads a few pages and parses nothing else.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,13 @@ struct RankedText {
   int64_t workspace_bytes = 0;
 };
 
-// Immutable; a newer index is another file under the same name, and this one stays readable.
+// Immutable; a newer index is another file under the same name. What was read of this one stays
+// readable, and all of it if it has at most CopiedFile::kWholeBytes.
 class ChoiceIndex final : public ChoiceSource {
  public:
-  // Maps `path` and checks its header: microseconds, whatever its size. kNotFound if there is no
-  // such file, kFailedPrecondition for another format version or byte order, kDataLoss if it is
-  // damaged or not an index. Entries are checked when they are read.
+  // Opens `path` and checks its header: a millisecond at most, whatever its size. kNotFound if
+  // there is no such file, kFailedPrecondition for another format version or byte order, kDataLoss
+  // if it is damaged or not an index. Entries are checked when they are read.
   static Result<std::unique_ptr<ChoiceIndex>> Open(const std::filesystem::path& path);
   // An index whose file is `bytes`.
   static Result<std::unique_ptr<ChoiceIndex>> Over(std::string bytes);
@@ -54,8 +55,10 @@ class ChoiceIndex final : public ChoiceSource {
 
   // For who makes the next index.
   const IndexFile& file() const { return *file_; }
-  // The whole file, as it is mapped: reading it all takes as long as the file is large.
-  std::string_view bytes() const;
+  // The whole file: reading it all takes as long as the file is large. kUnavailable if it was
+  // changed since it was opened.
+  Result<std::string_view> bytes() const;
+  int64_t size_bytes() const;
 
  private:
   struct Places;

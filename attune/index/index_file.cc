@@ -1,13 +1,7 @@
 #include "attune/index/index_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <utility>
 
-#include <algorithm>
-#include <cerrno>
-
-#include "attune/base/unique_fd.h"
 #include "attune/choice/choice_source.h"
 
 namespace attune {
@@ -16,70 +10,38 @@ namespace {
 constexpr const char* kAdvice =
     "It is derived from the database beside it, and the next refresh makes it anew.";
 
-Status CannotRead(const std::filesystem::path& path, int error) {
-  const std::string message =
-      fmt::format("Cannot read the index '{}': {}.", path.string(), strerror(error));
-  return error == ENOENT ? NotFound(message) : Unavailable(message);
-}
-
 }  // namespace
 
-IndexFile::~IndexFile() {
-  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
+Result<std::unique_ptr<const IndexFile>> IndexFile::Checked(
+    std::string name, std::unique_ptr<const CopiedFile> copied) {
+  std::unique_ptr<IndexFile> file(new IndexFile());
+  file->name_ = std::move(name);
+  file->file_ = std::move(copied);
+  ATTUNE_RETURN_IF_ERROR(file->CheckHeader());
+  return file;
 }
 
-Result<std::unique_ptr<const IndexFile>> IndexFile::Map(const std::filesystem::path& path) {
-  // Not to wait for a writer if it is a pipe.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return CannotRead(path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return CannotRead(path, errno);
-  auto file = std::unique_ptr<IndexFile>(new IndexFile());
-  file->name_ = path.string();
-  const auto size_bytes = static_cast<size_t>(info.st_size);
-  if (S_ISREG(info.st_mode) && size_bytes >= sizeof(IndexHeader)) {
-    void* mapping = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (mapping == MAP_FAILED) return CannotRead(path, errno);
-    // Lookups hash all over the file: reading ahead would make each wait for what nobody asked for.
-    ::madvise(mapping, size_bytes, MADV_RANDOM);
-    file->mapping_ = mapping;
-    file->bytes_ = {static_cast<const char*>(mapping), size_bytes};
-  }
-  ATTUNE_RETURN_IF_ERROR(file->CheckHeader());
-  file->Prefetch();
-  return file;
+Result<std::unique_ptr<const IndexFile>> IndexFile::Open(const std::filesystem::path& path) {
+  ATTUNE_ASSIGN_OR_RETURN(auto file, CopiedFile::Open(path));
+  return Checked(path.string(), std::move(file));
 }
 
 Result<std::unique_ptr<const IndexFile>> IndexFile::Over(std::string bytes) {
-  auto file = std::unique_ptr<IndexFile>(new IndexFile());
-  file->owned_ = std::move(bytes);
-  file->bytes_ = file->owned_;
-  ATTUNE_RETURN_IF_ERROR(file->CheckHeader());
-  return file;
+  return Checked("(memory)", CopiedFile::Over(std::move(bytes)));
 }
 
-std::string_view IndexFile::bytes() const {
-  if (mapping_ != nullptr) ::madvise(mapping_, bytes_.size(), MADV_WILLNEED);
-  return bytes_;
-}
-
-void IndexFile::Prefetch() const {
-  constexpr size_t kMostBytes = size_t{1} << 16;
-  constexpr size_t kPageBytes = 4096;
-  for (const Section section : {Section::kTargets, Section::kText}) {
-    const uint64_t offset = header_.sections[static_cast<size_t>(section)].offset;
-    const uint64_t start = offset / kPageBytes * kPageBytes;
-    const size_t size_bytes = std::min(kMostBytes, bytes_.size() - start);
-    ::madvise(static_cast<char*>(mapping_) + start, size_bytes, MADV_WILLNEED);
-  }
+Result<std::string_view> IndexFile::bytes() const {
+  ATTUNE_RETURN_IF_ERROR(file_->LoadAll());
+  return std::string_view(file_->data(), file_->size());
 }
 
 Status IndexFile::CheckHeader() {
-  if (bytes_.size() < sizeof(IndexHeader)) {
+  if (file_->size() < sizeof(IndexHeader)) {
     return DataLoss(fmt::format("'{}' is no index, or was cut: it has fewer than {} bytes. {}",
                                 name_, sizeof(IndexHeader), kAdvice));
   }
-  std::memcpy(&header_, bytes_.data(), sizeof(header_));
+  ATTUNE_RETURN_IF_ERROR(file_->Load(0, sizeof(header_)));
+  std::memcpy(&header_, file_->data(), sizeof(header_));
   if (header_.magic != kIndexMagic) {
     return DataLoss(fmt::format("'{}' is no index: it does not begin with the word {}. {}", name_,
                                 std::string_view(kIndexMagic.data(), kIndexMagic.size()), kAdvice));
@@ -101,20 +63,20 @@ Status IndexFile::CheckHeader() {
 }
 
 Status IndexFile::CheckSections() const {
-  if (header_.file_bytes != bytes_.size()) {
+  if (header_.file_bytes != file_->size()) {
     return DataLoss(fmt::format("Index '{}' has {} bytes and should have {}. {}", name_,
-                                bytes_.size(), header_.file_bytes, kAdvice));
+                                file_->size(), header_.file_bytes, kAdvice));
   }
   uint64_t end = sizeof(IndexHeader);
   for (size_t i = 0; i < kSectionCount; ++i) {
     const SectionRow& rows = header_.sections[i];
     const uint64_t row_bytes = RowBytes(static_cast<Section>(i));
-    const bool fits = rows.offset == end && rows.offset <= bytes_.size() &&
-                      rows.count <= (bytes_.size() - rows.offset) / row_bytes;
+    const bool fits = rows.offset == end && rows.offset <= file_->size() &&
+                      rows.count <= (file_->size() - rows.offset) / row_bytes;
     if (!fits) return Damaged(static_cast<Section>(i), 0, "the section does not fit into the file");
     end = rows.offset + rows.count * row_bytes;
   }
-  if (end != bytes_.size()) return Damaged(Section::kText, end, "bytes follow it");
+  if (end != file_->size()) return Damaged(Section::kText, end, "bytes follow it");
   const uint64_t slots = Count(Section::kSlots);
   if (slots == 0 || (slots & (slots - 1)) != 0) {
     return Damaged(Section::kSlots, 0, "the number of places is no power of two");
@@ -156,7 +118,8 @@ Result<std::string_view> IndexFile::TextAt(uint64_t offset, uint32_t size_bytes)
   const bool fits = section.count >= sizeof(check) && offset <= section.count - sizeof(check) &&
                     size_bytes <= section.count - sizeof(check) - offset;
   if (!fits) return Damaged(Section::kText, offset, "the text does not fit into the file");
-  const char* const start = bytes_.data() + section.offset + offset;
+  ATTUNE_RETURN_IF_ERROR(file_->Load(section.offset + offset, sizeof(check) + size_bytes));
+  const char* const start = file_->data() + section.offset + offset;
   std::memcpy(&check, start, sizeof(check));
   const std::string_view text(start + sizeof(check), size_bytes);
   if (check != CheckOf(text, Section::kText, offset)) {
@@ -217,6 +180,7 @@ Status IndexFile::CheckTexts() const {
 }
 
 Status IndexFile::CheckAll() const {
+  ATTUNE_RETURN_IF_ERROR(file_->LoadAll());
   ATTUNE_RETURN_IF_ERROR(CheckTable<SlotRow>(Section::kSlots));
   ATTUNE_RETURN_IF_ERROR(CheckTable<ChoiceRow>(Section::kChoices));
   ATTUNE_RETURN_IF_ERROR(CheckTable<RankRow>(Section::kRanks));

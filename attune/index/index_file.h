@@ -13,6 +13,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
+#include "attune/index/copied_file.h"
 #include "attune/index/index_format.h"
 
 namespace attune {
@@ -21,16 +22,15 @@ namespace attune {
 class IndexFile {
  public:
   // kNotFound, kUnavailable; kFailedPrecondition for another version or byte order; kDataLoss.
-  static Result<std::unique_ptr<const IndexFile>> Map(const std::filesystem::path& path);
+  static Result<std::unique_ptr<const IndexFile>> Open(const std::filesystem::path& path);
   // The same over bytes in memory.
   static Result<std::unique_ptr<const IndexFile>> Over(std::string bytes);
   IndexFile(const IndexFile&) = delete;
   IndexFile& operator=(const IndexFile&) = delete;
-  ~IndexFile();
 
   const IndexHeader& header() const { return header_; }
-  // All of the file, for who reads it from one end to the other: the system is told to read ahead.
-  std::string_view bytes() const;
+  // All of the file. kUnavailable if it was changed since it was opened, as for every row.
+  Result<std::string_view> bytes() const;
   uint64_t Count(Section section) const {
     return header_.sections[static_cast<size_t>(section)].count;
   }
@@ -60,9 +60,8 @@ class IndexFile {
 
  private:
   IndexFile() = default;
-  // Asks for what every lookup reads, places and the texts of places, while the lookup finds its
-  // problem. REQUIRES: the bytes are mapped and the sections checked.
-  void Prefetch() const;
+  static Result<std::unique_ptr<const IndexFile>> Checked(std::string name,
+                                                          std::unique_ptr<const CopiedFile> file);
   Status CheckHeader();
   Status CheckSections() const;
   template <class Row>
@@ -74,17 +73,17 @@ class IndexFile {
     const SectionRow& rows = header_.sections[static_cast<size_t>(section)];
     if (number >= rows.count) return Damaged(section, number, "it is named but is not there");
     Row row;
-    std::memcpy(&row, bytes_.data() + rows.offset + number * sizeof(Row), sizeof(Row));
+    const uint64_t offset = rows.offset + number * sizeof(Row);
+    ATTUNE_RETURN_IF_ERROR(file_->Load(offset, sizeof(Row)));
+    std::memcpy(&row, file_->data() + offset, sizeof(Row));
     if (row.check != CheckOfRow(row, section, number)) {
       return Damaged(section, number, "its checksum does not fit");
     }
     return row;
   }
 
-  std::string name_ = "(memory)";
-  std::string owned_;        // The bytes, if they are not mapped.
-  void* mapping_ = nullptr;  // Owned; null if the bytes are in owned_.
-  std::string_view bytes_;   // Of either.
+  std::string name_;
+  std::unique_ptr<const CopiedFile> file_;
   IndexHeader header_;
 };
 

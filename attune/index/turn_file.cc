@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 
 namespace attune {
 namespace {
@@ -20,8 +21,8 @@ constexpr int64_t kPollMs = 10;
 
 // The file with its lock, or an invalid descriptor if another one has it.
 Result<UniqueFd> TryTake(const std::filesystem::path& path) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-  UniqueFd fd(::open(path.c_str(), kFlags, 0644));
+  constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW;
+  UniqueFd fd = OpenFile(path, kFlags, 0644);
   if (!fd.valid()) return SystemError("create", path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK || errno == EINTR) return UniqueFd();
