@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include "attune/base/open_file.h"
 
 namespace attune::sql {
 namespace {
@@ -31,7 +32,7 @@ Result<AliveMark> AliveMark::Set(const std::string& database, int64_t byte) {
   const std::string path = PathOf(database);
   // A lock that others may have too needs no right to write, so that the file may be another
   // user's.
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadByAll));
+  UniqueFd file = OpenFile(path, O_RDONLY | O_CREAT | O_NOFOLLOW, kReadByAll);
   struct flock lock = LockOf(F_RDLCK, byte);
   if (file.valid() && ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
     return AliveMark(std::move(file));
@@ -43,7 +44,7 @@ Result<AliveMark> AliveMark::Set(const std::string& database, int64_t byte) {
 }
 
 bool AliveMark::IsSet(const std::string& database, int64_t byte) {
-  const UniqueFd file(::open(PathOf(database).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd file = OpenFile(PathOf(database), O_RDONLY | O_NOFOLLOW);
   if (!file.valid()) return errno != ENOENT;
   struct flock lock = LockOf(F_WRLCK, byte);
   return ::fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;

@@ -24,6 +24,12 @@ Connection::~Connection() { Rollback(); }
 Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path& path,
                                                      const ConnectionOptions& options) {
   std::unique_ptr<Connection> connection(new Connection());  // NOLINT: private.
+  if (options.access != Access::kGuest) {
+    connection->own_.emplace();
+  } else if (!connection->guest_.emplace().is_admitted()) {
+    return Unavailable(
+        fmt::format("Database '{}' is not read while this program writes to it.", path.string()));
+  }
   auto engine = std::make_unique<SqliteEngine>(path.string(), options, connection->log_pages_);
   if (options.access == Access::kReadFile) connection->read_file_ = engine.get();
   connection->engine_ = std::move(engine);

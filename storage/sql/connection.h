@@ -1,18 +1,21 @@
 // One session with a database: its settings, its prepared statements, its transactions.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "storage/sql/engine.h"
+#include "storage/sql/guest_vfs.h"
 #include "storage/sql/soci_headers.h"
 #include "storage/sql/statement.h"
 
@@ -29,19 +32,24 @@ enum class Access {
   // The file alone, without a lock: needs no right to write anywhere. REQUIRES: there is no log. If
   // the file changes meanwhile, Commit fails with kUnavailable.
   kReadFile,
+  // From inside of another program: guest_vfs.h.
+  kGuest,
 };
 
 struct ConnectionOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another writer.
   int64_t max_size_bytes = 0;                    // Of a file; 0 for no bound.
   Access access = Access::kWrite;
+  // Of a file that is read: queries fail with kUnavailable once it is set; may be null.
+  const std::atomic<bool>* is_cancelled = nullptr;
 };
 
 // Not thread-safe. Every failure names the database. After a failure the connection should be
 // closed, because what it has prepared may be stale.
 class Connection {
  public:
-  // Opens the SQLite database `path`. REQUIRES: it exists, or is to be created (Access::kWrite).
+  // Opens the SQLite database `path`. kUnavailable for a guest while another connection to a file
+  // is open in this process. REQUIRES: it exists, or is to be created (Access::kWrite).
   static Result<std::unique_ptr<Connection>> Open(const std::filesystem::path& path,
                                                   const ConnectionOptions& options);
   // Opens a session with a server. REQUIRES: the database exists.
@@ -92,6 +100,9 @@ class Connection {
  private:
   Connection() = default;
 
+  // Of files: one of them, as long as the session is open.
+  std::optional<OwnConnection> own_;
+  std::optional<GuestConnection> guest_;
   soci::session session_;
   std::unique_ptr<Engine> engine_;
   const SqliteEngine* read_file_ = nullptr;  // engine_ with Access::kReadFile.

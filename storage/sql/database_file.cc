@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 #include "attune/record/record.h"
 #include "storage/sql/migrations.h"
@@ -37,7 +38,7 @@ Status FileFailure(std::string_view what, const std::filesystem::path& path, int
 
 // A new name in a folder survives a crash of the machine only after this.
 Status SyncFolder(const std::filesystem::path& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd = OpenFile(folder, O_RDONLY | O_DIRECTORY);
   if (!fd.valid() || ::fsync(fd.get()) != 0) return FileFailure("sync folder", folder, errno);
   return Status::Ok();
 }
@@ -100,7 +101,7 @@ bool IsBeingMade(std::string_view name, const std::string& base) {
 // has no locks.
 UniqueFd LockFolder(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kPoll{1};
-  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd fd = OpenFile(folder, O_RDONLY | O_DIRECTORY);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= deadline) return UniqueFd();
@@ -290,6 +291,14 @@ Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path
   if (!full || options.access != Access::kRead || HasLog(path)) return connection;
   // The index of a log takes space, even of one that holds nothing.
   options.access = Access::kReadFile;
+  return OpenDatabase(path, options);
+}
+
+Result<std::unique_ptr<Connection>> OpenAsGuest(const std::filesystem::path& path,
+                                                ConnectionOptions& options) {
+  if (!GuestConnection().is_admitted()) return OpenToRead(path, options);
+  ATTUNE_RETURN_IF_ERROR(FindReadAccess(path).status());
+  options.access = Access::kGuest;
   return OpenDatabase(path, options);
 }
 

@@ -49,6 +49,11 @@ Result<std::unique_ptr<Connection>> OpenDatabase(const DatabaseServer& server, A
 Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path,
                                                ConnectionOptions& options);
 
+// The same from inside of another program (guest_vfs.h), unless a connection of another kind is
+// open in this process.
+Result<std::unique_ptr<Connection>> OpenAsGuest(const std::filesystem::path& path,
+                                                ConnectionOptions& options);
+
 // Compares every index and every page with what it must be.
 Status CheckPages(Connection& connection);
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune::sql {
@@ -39,14 +40,14 @@ Status LogSync::Sync() {
 
 // REQUIRES: mutex_ is held.
 Status LogSync::SyncNow() {
-  const UniqueFd log(::open(log_.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd log = OpenFile(log_, O_RDONLY);
   // Without a log, it was moved into the database, which syncs both.
   if (!log.valid()) return errno == ENOENT ? Status::Ok() : SyncFailure(log_, errno);
   if (::fdatasync(log.get()) != 0) return SyncFailure(log_, errno);
   struct stat info {};
   if (::fstat(log.get(), &info) != 0) return SyncFailure(log_, errno);
   if (info.st_ino == synced_inode_) return Status::Ok();
-  const UniqueFd folder(::open(log_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd folder = OpenFile(log_.parent_path(), O_RDONLY | O_DIRECTORY);
   if (!folder.valid() || ::fsync(folder.get()) != 0) return SyncFailure(log_, errno);
   synced_inode_ = info.st_ino;
   return Status::Ok();

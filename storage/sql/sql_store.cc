@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/process_variables.h"
 #include "attune/base/unix_time.h"
 #include "attune/record/rules.h"
 #include "storage/sql/condition_rows.h"
@@ -290,7 +291,7 @@ class SqlStore final : public RecordStore {
 };
 
 ConnectionOptions ConnectionOptionsOf(const SqlStoreOptions& options) {
-  return {options.busy_timeout, options.max_size_bytes, Access::kWrite};
+  return {options.busy_timeout, options.max_size_bytes, Access::kWrite, options.is_cancelled};
 }
 
 Status CheckRows(Connection& connection) {
@@ -336,10 +337,24 @@ Result<std::shared_ptr<SqlDatabase>> OpenOnServer(const std::string& url,
         url.substr(0, url.find("://"))));
   }
   ATTUNE_ASSIGN_OR_RETURN(auto server, options.server_at(url, {options.busy_timeout}));
-  const Access access = options.use == StoreUse::kRead ? Access::kRead : Access::kWrite;
+  const Access access = options.use == StoreUse::kRecord ? Access::kWrite : Access::kRead;
   ATTUNE_ASSIGN_OR_RETURN(auto connection, OpenDatabase(*server, access));
   return std::make_shared<SqlDatabase>(std::move(server), access, std::move(connection),
                                        sql::Reconnecting{options.reconnecting, options.outages});
+}
+
+Result<std::unique_ptr<Connection>> ConnectTo(const std::filesystem::path& path, StoreUse use,
+                                              ConnectionOptions& options) {
+  switch (use) {
+    case StoreUse::kRead:
+      return OpenToRead(path, options);
+    case StoreUse::kReadAsGuest:
+      return OpenAsGuest(path, options);
+    case StoreUse::kRecord:
+      break;
+  }
+  ATTUNE_RETURN_IF_ERROR(CreateIfMissing(path, options, MissingFolderAt(path)));
+  return OpenDatabase(path, options);
 }
 
 }  // namespace
@@ -354,16 +369,12 @@ Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_p
   if (sql::NamesServer(url_or_path)) return sql::OpenOnServer(url_or_path, options);
   sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
-  const bool reads = options.use == StoreUse::kRead;
-  if (!reads) {
-    ATTUNE_RETURN_IF_ERROR(
-        sql::CreateIfMissing(path, connection_options, sql::MissingFolderAt(path)));
-  }
-  ATTUNE_ASSIGN_OR_RETURN(auto connection, reads ? sql::OpenToRead(path, connection_options)
-                                                 : sql::OpenDatabase(path, connection_options));
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::ConnectTo(path, options.use, connection_options));
   std::error_code error;
   const auto size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
-  if (!error && size_bytes <= sql::kCheckedAtOpenBytes) {
+  // A guest reads it again and again, and each row that it reads is checked.
+  const bool is_checked = options.use != StoreUse::kReadAsGuest;
+  if (is_checked && !error && size_bytes <= sql::kCheckedAtOpenBytes) {
     ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
   }
   auto database = std::make_shared<SqlDatabase>(path, connection_options, std::move(connection),
@@ -410,10 +421,10 @@ Status CheckSqlStore(const std::string& url_or_path, const SqlStoreOptions& opti
 
 Result<std::string> DefaultDatabasePath() {
   constexpr std::string_view kName = "attune/attune.db";
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
+  if (const std::string data = VariableOr("XDG_DATA_HOME", ""); data.starts_with('/')) {
     return fmt::format("{}/{}", data, kName);
   }
-  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+  if (const std::string home = VariableOr("HOME", ""); home.starts_with('/')) {
     return fmt::format("{}/.local/share/{}", home, kName);
   }
   return FailedPrecondition(

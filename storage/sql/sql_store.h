@@ -2,6 +2,7 @@
 // docs/formats/schema.md.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -29,6 +30,11 @@ enum class StoreUse {
   // What is there is read, and nothing is changed: the right to read the file is enough. State and
   // queries for what changed since a revision need version 3 of the schema.
   kRead,
+  // The same from inside of a program that knows nothing of it, of a file: without writing or
+  // mapping anything, and without a descriptor that the program could take for its own. What is
+  // read first is the state of all that is read. Other connections of the process have to wait for
+  // its end, and writers with a long log, too, so close it soon.
+  kReadAsGuest,
 };
 
 struct SqlStoreOptions {
@@ -43,6 +49,8 @@ struct SqlStoreOptions {
   // Of a server: told when it is away and when it is there again; may be null. Shared, because
   // others tell it of what else they wait for, and a database may outlive them.
   std::shared_ptr<OutageLog> outages = nullptr;
+  // Of files that are read: what goes on fails with kUnavailable once this is set; may be null.
+  const std::atomic<bool>* is_cancelled = nullptr;
   // Of files: told after each write how long it waited for the write lock; for tests.
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
   // Of files that are opened to be written: what programs recorded is imported first, and this is

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/never_destroyed.h"
+#include "storage/sql/guest_vfs.h"
 #include "storage/sql/migrations.h"
 #include "storage/sql/table.h"
 
@@ -47,6 +48,7 @@ std::string FileName(const std::string& path, Access access) {
     uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
   }
   if (access == Access::kRead) return uri + "?mode=rw";
+  if (access == Access::kGuest) return uri + fmt::format("?mode=ro&vfs={}", kGuestVfs);
   return uri + (access == Access::kReadOnly ? "?mode=ro" : "?mode=ro&immutable=1");
 }
 
@@ -120,6 +122,7 @@ Status SqliteEngine::Open(Connection& connection) {
     return InvalidArgument(
         fmt::format("Database path '{}' must not be empty nor contain a double quote.", name_));
   }
+  if (options_.access == Access::kGuest) RegisterGuestVfs();
   try {
     connection.session().open(soci::sqlite3,
                               fmt::format("dbname=\"{}\"", FileName(name_, options_.access)));
@@ -157,6 +160,8 @@ Status SqliteEngine::Meaning(soci::session& session, const std::exception& error
           "No space to write to database '{}'. Nothing of this transaction is kept; free space and "
           "run the same command again.",
           name_));
+    case SQLITE_INTERRUPT:
+      return Unavailable(fmt::format("Reading database '{}' was broken off.", name_));
     case SQLITE_NOMEM:
       return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
     case SQLITE_IOERR:
@@ -183,6 +188,16 @@ Status SqliteEngine::Meaning(soci::session& session, const std::exception& error
 Status SqliteEngine::Configure(Connection& connection) {
   soci::session& session = connection.session();
   api::sqlite3_busy_timeout(HandleOf(session), static_cast<int>(options_.busy_timeout.count()));
+  if (options_.is_cancelled != nullptr) {
+    constexpr int kInstructions = 1000;  // Some ten microseconds.
+    api::sqlite3_progress_handler(
+        HandleOf(session), kInstructions,
+        [](void* flag) {
+          return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed) ? 1
+                                                                                              : 0;
+        },
+        const_cast<std::atomic<bool>*>(options_.is_cancelled));
+  }
   if (options_.access == Access::kReadFile && ::stat(name_.c_str(), &opened_file_) != 0) {
     return CannotOpen(std::strerror(errno));
   }
@@ -204,6 +219,10 @@ Status SqliteEngine::Configure(Connection& connection) {
         &log_pages_);
   } else {
     ATTUNE_RETURN_IF_ERROR(connection.Execute("PRAGMA query_only = ON"));
+  }
+  if (options_.access == Access::kGuest) {
+    ATTUNE_RETURN_IF_ERROR(connection.Texts("PRAGMA locking_mode = EXCLUSIVE").status());
+    ATTUNE_RETURN_IF_ERROR(connection.Execute("PRAGMA temp_store = MEMORY"));
   }
   for (const std::string_view setting : kSettings) {
     ATTUNE_RETURN_IF_ERROR(connection.Execute(std::string(setting)));

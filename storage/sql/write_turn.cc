@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include "attune/base/open_file.h"
 
 namespace attune::sql {
 namespace {
@@ -70,7 +71,7 @@ bool IsFirst(int file, int64_t number) {
 
 WriteTurn WriteTurn::Take(const std::string& database, std::chrono::milliseconds patience) {
   const std::string path = database + "-turns";
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  UniqueFd file = OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0644);
   if (!file.valid()) return WriteTurn(UniqueFd());
   const Clock::time_point deadline = Clock::now() + patience;
   const std::optional<int64_t> number = Draw(file.get(), deadline);
