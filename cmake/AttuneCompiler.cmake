@@ -3,6 +3,8 @@ add_library(attune_compiler INTERFACE)
 target_compile_features(attune_compiler INTERFACE cxx_std_20)
 target_compile_options(attune_compiler INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                                                  -Woverloaded-virtual)
+# No assertion names a path of the machine that built a program.
+target_compile_options(attune_compiler INTERFACE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 if(ATTUNE_WERROR)
   target_compile_options(attune_compiler INTERFACE -Werror)
 endif()

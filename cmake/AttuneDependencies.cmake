@@ -58,7 +58,16 @@ find_library(XSMM_NO_BLAS_LIBRARY libxsmmnoblas.a)
 if(XSMM_INCLUDE_DIR AND XSMM_LIBRARY AND XSMM_NO_BLAS_LIBRARY)
   add_library(attune_xsmm INTERFACE)
   target_include_directories(attune_xsmm SYSTEM INTERFACE ${XSMM_INCLUDE_DIR})
-  target_link_libraries(attune_xsmm INTERFACE ${XSMM_LIBRARY} ${XSMM_NO_BLAS_LIBRARY}
+  # When it is loaded, libxsmm opens /tmp/.libxsmm.UID to see whether it is the only one, through links
+  # of whoever made them, as any descriptor, and closes that number at exit. In a program of others
+  # none of this is ours to do: xsmm_gemm.cc has what it calls instead.
+  set(xsmm_copy "${CMAKE_BINARY_DIR}/lib/libattune_xsmm.a")
+  add_custom_command(OUTPUT "${xsmm_copy}"
+    COMMAND "${CMAKE_OBJCOPY}" --redefine-sym open=attune_xsmm_open "${XSMM_LIBRARY}" "${xsmm_copy}"
+    DEPENDS "${XSMM_LIBRARY}" COMMENT "Copying libxsmm without its lock file" VERBATIM)
+  add_custom_target(attune_xsmm_copy DEPENDS "${xsmm_copy}")
+  add_dependencies(attune_xsmm attune_xsmm_copy)
+  target_link_libraries(attune_xsmm INTERFACE "${xsmm_copy}" ${XSMM_NO_BLAS_LIBRARY}
                                               Threads::Threads ${CMAKE_DL_LIBS})
 endif()
 find_path(OPENCL_INCLUDE_DIR CL/cl.h)

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/file.h"
 #include "attune/base/unique_fd.h"
 
@@ -257,12 +258,9 @@ Result<std::vector<CrewMember>> RunCrew(const std::vector<std::string>& devices,
                                         const std::vector<std::string>& arguments, Output& err,
                                         const std::function<bool()>& stop_requested,
                                         const std::function<bool()>& stop_at_once) {
-  // By its own name: programs look for plug-ins and data beside the file that they were started as.
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error) {
-    return Unavailable(fmt::format("Cannot tell which program this is: {}.", error.message()));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file,
+                          FileMappedAt(reinterpret_cast<const void*>(&RunCrew)));
+  const std::string program = file.string();
   std::vector<DeviceProcess> workers;
   for (const std::string& device : devices) {
     ATTUNE_ASSIGN_OR_RETURN(DeviceProcess worker, DeviceProcess::Start(program, device, arguments));

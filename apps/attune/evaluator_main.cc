@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <exception>
 
+#include "attune/base/process_variables.h"
 #include "attune/runtime/places.h"
 #include "attune/tuner/evaluation_server.h"
 
 int main(int argument_count, char** arguments) try {
+  attune::DropVariablesOfUser();
   // Ctrl-C reaches the whole foreground group, but it is the parent that ends a run in order.
   std::signal(SIGINT, SIG_IGN);
   // A parent that died is a write error, not a signal.

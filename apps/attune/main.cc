@@ -1,5 +1,7 @@
 // The `attune` command line: parses, runs one verb, turns its outcome into an exit status.
 
+#include <unistd.h>
+
 #include <exception>
 #include <sstream>
 
@@ -9,6 +11,7 @@
 #include "apps/attune/model/model_verbs.h"
 #include "apps/attune/thread_policy.h"
 #include "apps/attune/verbs.h"
+#include "attune/base/process_variables.h"
 #include "storage/sql/sqlite_settings.h"
 
 namespace attune {
@@ -139,6 +142,14 @@ int PrintAskedFor(Application& application, const CLI::App& program, const CLI::
   return written.ok() ? kExitDone : PrintFailure(application.err(), program, written);
 }
 
+// The helpers, plug-ins and kernels of this program are found by where it is.
+Status CheckProc() {
+  if (::access("/proc/self/maps", R_OK) == 0) return Status::Ok();
+  return Unavailable(
+      "Cannot tell where attune is installed: /proc is not mounted. Mount it: mount -t proc proc "
+      "/proc");
+}
+
 int Run(int argc, char** argv) {
   Application application;
   Invocation invocation;
@@ -168,6 +179,9 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return PrintUsageError(application.err(), program, error);
   }
+  if (const Status proc = CheckProc(); !proc.ok()) {
+    return PrintFailure(application.err(), program, proc);
+  }
   application.UseSession(invocation.session);
   const Result<int> outcome = invocation.run(application);
   const Status written = application.out().Finish();
@@ -180,6 +194,7 @@ int Run(int argc, char** argv) {
 }  // namespace attune
 
 int main(int argc, char** argv) {
+  attune::DropVariablesOfUser();
   attune::SetThreadWaitPolicy(argv);
   attune::InstallSignalHandlers();
   attune::UseSqliteAlone();

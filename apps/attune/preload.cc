@@ -15,6 +15,7 @@
 #include "apps/attune/program_database.h"
 #include "apps/attune/recorded_program.h"
 #include "apps/attune/waited_program.h"
+#include "attune/base/code_folder.h"
 #include "attune/base/host_messages.h"
 #include "attune/base/process_variables.h"
 #include "attune/record/rules.h"
@@ -148,10 +149,8 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
 
 Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing) {
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Unavailable("Cannot tell where this program is, because /proc is missing.");
-  const auto library = (program.parent_path() / fmt::format("../lib/attune/libattune_{}.so", name))
-                           .lexically_normal();
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path prefix, InstallationFolder());
+  const auto library = prefix / fmt::format("lib/attune/libattune_{}.so", name);
   if (!std::filesystem::exists(library, error)) {
     return NotFound(
         fmt::format("There is no preload library at '{}'. {}", library.string(), missing));

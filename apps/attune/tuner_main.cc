@@ -247,6 +247,7 @@ int Serve(const TunerSettings& settings) {
 }  // namespace attune
 
 int main(int argc, char** argv) try {
+  attune::DropVariablesOfUser();
   attune::SetThreadWaitPolicy(argv);
   std::signal(SIGPIPE, SIG_IGN);
   attune::LeaveParent();

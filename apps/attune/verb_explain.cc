@@ -20,6 +20,7 @@
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
+#include "attune/base/process_variables.h"
 #include "attune/base/unix_time.h"
 #include "attune/forecast/candidate_model.h"
 #include "attune/forecast/model_origin.h"
@@ -461,8 +462,7 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
   verb->callback([options, &invocation] {
     // Not by the parser, to which a variable that is set for all runs would be a second --device
     // beside --target.
-    const char* const usual = std::getenv("ATTUNE_DEVICE");
-    if (options->device.empty() && usual != nullptr) options->device = usual;
+    if (options->device.empty()) options->device = VariableOr("ATTUNE_DEVICE", "");
     invocation.run = [options](Application& application) {
       return RunExplain(application, *options);
     };

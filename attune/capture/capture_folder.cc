@@ -1,8 +1,6 @@
 #include "attune/capture/capture_folder.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 #include "attune/capture/captured_kernel.h"
 #include "attune/capture/new_folder.h"
@@ -24,33 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr int kMostOfOneName = 10000;
 constexpr size_t kMaxEventsBytes = 16 << 20;
-
-// A whole file as memory.
-class MappedFile {
- public:
-  explicit MappedFile(const fs::path& path) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    struct stat status = {};
-    if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || status.st_size == 0) return;
-    size_ = static_cast<size_t>(status.st_size);
-    memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (memory_ == MAP_FAILED) size_ = 0;
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() {
-    if (size_ > 0) ::munmap(memory_, size_);
-  }
-
-  std::string_view bytes() const { return {static_cast<const char*>(memory_), size_}; }
-
- private:
-  void* memory_ = nullptr;
-  size_t size_ = 0;
-};
+// A launch has the buffers of a device, and none has more memory.
+constexpr size_t kMaxLaunchBytes = size_t{1} << 38;
 
 Status WritePrivateFile(const fs::path& path, std::string_view content) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const UniqueFd fd = OpenFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!fd.valid()) return SystemError("create", path);
   return WriteAll(fd.get(), content, path);
 }
@@ -94,10 +71,17 @@ void ReadEvents(const fs::path& path, CaptureReport& report) {
   }
 }
 
+Result<std::string> ReadLaunchFile(const fs::path& path) {
+  const UniqueFd fd = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!fd.valid()) return SystemError("open", path);
+  return ReadAll(fd.get(), path, kMaxLaunchBytes);
+}
+
 void ReadOneLaunch(const fs::path& path, const fs::path& out, std::set<uint64_t>& shapes,
                    CaptureReport& report) {
-  const MappedFile file(path);
-  const auto launch = ReadLaunch(file.bytes());
+  // The captured program may still write to it, so it is read and not mapped.
+  const auto content = ReadLaunchFile(path);
+  const auto launch = content.ok() ? ReadLaunch(*content) : Result<CapturedLaunch>(content.error());
   if (!launch.ok()) {
     report.refused.push_back({"", launch.error().message()});
     return;

@@ -1,12 +1,12 @@
 #include "attune/compile/default_kernel_cache.h"
 
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/process_variables.h"
 #include "attune/compile/layered_kernel_cache.h"
 
 namespace attune {
@@ -34,14 +34,10 @@ OpenedKernelCache OpenOwn() {
 }  // namespace
 
 Result<fs::path> DefaultKernelCacheFolder() {
-  const char* cache_home = std::getenv("XDG_CACHE_HOME");
-  if (cache_home != nullptr && cache_home[0] == '/') {
-    return fs::path(cache_home) / "attune" / "kernels";
-  }
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') {
-    return fs::path(home) / ".cache" / "attune" / "kernels";
-  }
+  const std::string cache_home = VariableOr("XDG_CACHE_HOME", "");
+  if (cache_home.starts_with('/')) return fs::path(cache_home) / "attune" / "kernels";
+  const std::string home = VariableOr("HOME", "");
+  if (home.starts_with('/')) return fs::path(home) / ".cache" / "attune" / "kernels";
   return FailedPrecondition(
       "There is no folder for the kernel cache: neither XDG_CACHE_HOME nor HOME is an absolute "
       "path. "
@@ -49,13 +45,9 @@ Result<fs::path> DefaultKernelCacheFolder() {
 }
 
 std::vector<fs::path> InstalledKernelFolders() {
-  const fs::path here = FolderOfThisCode();
-  if (here.empty()) return {};
-  // In PREFIX/libexec/attune, and in PREFIX/bin or PREFIX/lib, from where two folders up is no
-  // longer of the installation.
-  const bool is_in_libexec =
-      here.filename() == "attune" && here.parent_path().filename() == "libexec";
-  return {here / (is_in_libexec ? "../../share/attune/built" : "../share/attune/built")};
+  const auto prefix = InstallationFolder();
+  if (!prefix.ok()) return {};
+  return {*prefix / "share/attune/built"};
 }
 
 OpenedKernelCache OpenDefaultKernelCache() {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/compile/kernel_entry.h"
 
@@ -203,7 +204,7 @@ BuildTurn FolderKernelCache::AwaitTurn(const BuildRecipe& recipe) {
   const auto deadline = std::chrono::steady_clock::now() + options_.longest_turn;
   const fs::path path = folder_ / kTurnsFile;
   // A description of its own for each turn: locks of one description do not exclude each other.
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  UniqueFd file = OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 #include "attune/compile/kernel_entry.h"
 
@@ -41,7 +42,7 @@ std::string Distrust(int fd, mode_t type) {
 
 // As Distrust, for what is not open yet.
 std::string DistrustFolder(const std::filesystem::path& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd fd = OpenFile(folder, O_PATH | O_NOFOLLOW);
   if (!fd.valid()) {
     return fmt::format("it cannot be opened ({}); make it readable to this user",
                        std::generic_category().message(errno));
@@ -56,7 +57,7 @@ std::string DistrustFolder(const std::filesystem::path& folder) {
 // The content of a file that nobody else could have written. Examined and read through one
 // descriptor: what a name stands for could be exchanged between the two.
 Result<std::string> ReadTrusted(const std::filesystem::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd fd = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd.valid()) return SystemError("open", path);
   if (std::string reason = Distrust(fd.get(), S_IFREG); !reason.empty()) {
     return Unavailable(std::move(reason));

@@ -139,6 +139,9 @@ class Dispatcher {
                           uint64_t workspace_limit_bytes, Breadth breadth,
                           Launches launches = Launches::kExecuted) const;
 
+  // Whether making `candidate` ready calls a compiler in this process.
+  bool Compiles(const Candidate& candidate) const;
+
   // Decide by Breadth::kEverything with the workspace of every option that is ready looked up,
   // which creates it; those that need more than the limit are left out. kResourceExhausted names
   // the least that is needed if none is left.

@@ -402,7 +402,10 @@ void PlanServer::Refresh() {
 
 void PlanServer::RefreshPending() {
   if (!is_refresh_pending_.exchange(false, std::memory_order_acq_rel)) return;
-  for (const auto& slot : cache_.AllSlots()) RefreshSlot(*slot);
+  for (const auto& slot : cache_.AllSlots()) {
+    if (stop_ns_ != 0) return;
+    RefreshSlot(*slot);
+  }
 }
 
 bool PlanServer::RefreshSlot(PlanSlot& slot) {
@@ -440,7 +443,10 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
 
 Status PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
   LoadOutcome outcome;
+  const int compilers = dispatcher_.Compiles(option.candidate) ? 1 : 0;
+  compilers_at_work_.fetch_add(compilers);
   auto better = dispatcher_.Load(plan.problem(), option, plan.workspace_limit_bytes(), &outcome);
+  compilers_at_work_.fetch_sub(compilers);
   if (outcome.has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
   if (!better.ok()) {
     Tell(ServerEvent::kSkipped, plan.problem(), &option.candidate, better.error().message());
@@ -470,8 +476,13 @@ bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
 }
 
 bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
-  const int64_t deadline_ns = SteadyNowNs() + timeout.count();
-  const bool loads_ended = loads_.Stop(TimeUntil(deadline_ns));
+  const int64_t now_ns = SteadyNowNs();
+  const int64_t deadline_ns = now_ns + timeout.count();
+  int64_t not_stopped = 0;
+  stop_ns_.compare_exchange_strong(not_stopped, now_ns);
+  // An exit destroys the static objects of a compiler under its feet, which crashes the program.
+  const int64_t compiler_ns = compilers_at_work_ > 0 ? stop_ns_ + kCompilerPatience.count() : 0;
+  const bool loads_ended = loads_.Stop(TimeUntil(std::max(deadline_ns, compiler_ns)));
   const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));
   return reserve_.Stop(TimeUntil(deadline_ns)) && tunings_ended && loads_ended;
 }

@@ -117,8 +117,10 @@ class PlanServer {
   // Whether nothing is left to be done in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
   // Ends the background; calls are served on with what can be had without it. What was not begun is
-  // dropped. Whether all of it ended within `timeout`; what did not goes on.
+  // dropped. Whether all of it ended within `timeout`; what did not goes on. A compiler that is at
+  // work in this process is waited for until kCompilerPatience after the first call.
   bool StopBackground(std::chrono::nanoseconds timeout);
+  static constexpr std::chrono::nanoseconds kCompilerPatience{5'000'000'000};
 
   // Whether a call for `problem` would wait for a build, a tuning or a slow creation, and why.
   // kResourceExhausted names the least that is needed if nothing fits the limit.
@@ -195,6 +197,8 @@ class PlanServer {
   TuningClaims claims_;
   std::atomic<bool> is_refresh_pending_{false};
   std::atomic<int64_t> last_miss_ns_{0};
+  std::atomic<int> compilers_at_work_{0};  // In the background.
+  std::atomic<int64_t> stop_ns_{0};        // When the background was first to end; 0: not yet.
   PlanCache cache_;
   QueueMemory queue_memory_;
   RecordingQueues* const recording_queues_;  // The device's; null if it has none.

@@ -92,6 +92,11 @@ Status Dispatcher::CheckWorkspace(const Candidate& candidate, uint64_t needed_by
                   Text(candidate), needed_bytes, room));
 }
 
+bool Dispatcher::Compiles(const Candidate& candidate) const {
+  const Solver* solver = SolverOf(candidate);
+  return solver != nullptr && (solver->traits().compiles || solver->traits().compiles_when_loaded);
+}
+
 bool Dispatcher::Crawls(const Problem& problem, const Option& option) const {
   return SolverOf(option.candidate)->traits().last_resort &&
          Flops(problem) > kLongestStandInNs * kLastResortFlopsPerNs;

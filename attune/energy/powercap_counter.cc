@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 
 namespace attune {
@@ -115,7 +116,7 @@ Result<std::unique_ptr<EnergyCounter>> OpenPowercapCounter(const fs::path& root)
 }
 
 Result<std::unique_ptr<EnergyCounter>> OpenProcessorCounter() {
-  return OpenPowercapCounter(VariableOr(kPowercapVariable, kPowercapRoot));
+  return OpenPowercapCounter(FromStart(VariableOr(kPowercapVariable, kPowercapRoot)));
 }
 
 }  // namespace attune

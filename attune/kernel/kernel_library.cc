@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/kernel/own_kernel.h"
 
@@ -45,12 +46,16 @@ LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
   return report;
 }
 
-std::vector<fs::path> ChosenFolders() {
+// The folders of the variable that are usable, which relative ones are not, or the others.
+std::vector<fs::path> ChosenFolders(bool is_usable = true) {
   const std::string chosen = VariableOr(kKernelPathVariable, "");
   std::vector<fs::path> folders;
   for (std::string_view rest = chosen; !rest.empty();) {
     const size_t colon = std::min(rest.find(':'), rest.size());
-    if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+    const std::string_view folder = rest.substr(0, colon);
+    if (colon > 0 && CheckCodePath(kKernelPathVariable, folder).ok() == is_usable) {
+      folders.emplace_back(folder);
+    }
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
   return folders;
@@ -69,29 +74,31 @@ std::vector<fs::path> ChosenKernelFiles() {
 
 std::vector<LibraryReport> MissingKernelFolders() {
   std::vector<LibraryReport> reports;
+  const auto add = [&](const fs::path& folder, const std::string& reason) {
+    LibraryReport& report = reports.emplace_back();
+    report.name = "kernel folder";
+    report.path = folder.string();
+    report.missing = reason;
+    report.chosen_by = kKernelPathVariable;
+  };
+  for (const fs::path& folder : ChosenFolders(false)) {
+    add(folder, CheckCodePath(kKernelPathVariable, folder.string()).message());
+  }
   for (const fs::path& folder : ChosenFolders()) {
     std::error_code error;
     if (fs::is_regular_file(folder, error)) continue;
     fs::directory_iterator listing(folder, error);
     if (!error) continue;
-    LibraryReport& report = reports.emplace_back();
-    report.name = "kernel folder";
-    report.path = folder.string();
-    report.missing =
-        fmt::format("The folder {} cannot be read: {}.", folder.string(), error.message());
-    report.chosen_by = kKernelPathVariable;
+    add(folder, fmt::format("The folder {} cannot be read: {}.", folder.string(), error.message()));
   }
   return reports;
 }
 
 std::vector<fs::path> KernelFolders() {
   std::vector<fs::path> folders = ChosenFolders();
-  if (const fs::path here = FolderOfThisCode(); !here.empty()) {
-    // From PREFIX/lib/attune, where the plug-in is, and from PREFIX/bin.
-    folders.push_back(here / "../../share/attune/kernels");
-    folders.push_back(here / "../share/attune/kernels");
+  if (const auto prefix = InstallationFolder(); prefix.ok()) {
+    folders.push_back(*prefix / "share/attune/kernels");
   }
-  folders.emplace_back(ATTUNE_SOURCE_KERNEL_DIR);
   return folders;
 }
 

@@ -64,15 +64,30 @@ Status NotAsManifested(const fs::path& folder, const std::string& path) {
                               folder.string()));
 }
 
-// Whether `content` is what the manifest says of `path`; without `hashes`, by its size alone.
+// Whether `content` is what the manifest says of `path`.
 Status CheckContent(const PackageReference& package, const Manifest& manifest,
-                    const std::string& path, std::string_view content, bool hashes = true) {
+                    const std::string& path, std::string_view content) {
   const auto found = manifest.files.find(path);
   if (found == manifest.files.end()) return NotInManifest(package.folder, path);
   const PackagedFile& expected = found->second;
   const bool fits = static_cast<int64_t>(content.size()) == expected.size_bytes &&
-                    (!hashes || Sha256Hex(content) == expected.sha256);
+                    Sha256Hex(content) == expected.sha256;
   return fits ? Status::Ok() : NotAsManifested(package.folder, path);
+}
+
+// The same of the index, as it was opened: a file that takes its name afterwards is another. One
+// that is too large to be read when a program starts, by its size alone.
+Status CheckIndex(const PackageReference& package, const Manifest& manifest,
+                  const ChoiceIndex& index) {
+  if (!package.sha256.empty() || index.size_bytes() <= kHashedIndexBytes) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string_view bytes, index.bytes());
+    return CheckContent(package, manifest, kPackageIndexName, bytes);
+  }
+  const auto found = manifest.files.find(kPackageIndexName);
+  if (found == manifest.files.end()) return NotInManifest(package.folder, kPackageIndexName);
+  return found->second.size_bytes == index.size_bytes()
+             ? Status::Ok()
+             : NotAsManifested(package.folder, kPackageIndexName);
 }
 
 Status Copy(const RecordedSet& recorded, RecordStore& to) {
@@ -150,11 +165,7 @@ Result<OpenedPackage> OpenPackage(const PackageReference& reference,
   ATTUNE_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(reference));
   OpenedPackage package;
   ATTUNE_ASSIGN_OR_RETURN(package.index, ChoiceIndex::Open(reference.folder / kPackageIndexName));
-  // Of what is mapped, which a file that takes its name afterwards is not.
-  const std::string_view index = package.index->bytes();
-  const bool hashes =
-      !reference.sha256.empty() || static_cast<int64_t>(index.size()) <= kHashedIndexBytes;
-  ATTUNE_RETURN_IF_ERROR(CheckContent(reference, manifest, kPackageIndexName, index, hashes));
+  ATTUNE_RETURN_IF_ERROR(CheckIndex(reference, manifest, *package.index));
   auto kernels = PackagedKernels::Open(
       reference.folder / kKernelFolder,
       [reference, manifest = std::move(manifest), refused = std::move(refused)](

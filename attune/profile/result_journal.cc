@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/base/text.h"
 #include "attune/base/told_time.h"
 
@@ -106,7 +107,7 @@ ProfilerOutcome DoneOutcome(const Json& result) {
 
 Result<std::unique_ptr<ResultJournal>> ResultJournal::Open(const std::filesystem::path& path) {
   constexpr mode_t kMode = 0644;
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
+  UniqueFd file = OpenFile(path, O_RDWR | O_CREAT | O_APPEND, kMode);
   if (!file.valid()) return SystemError("open", path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return SystemError("examine", path);

@@ -90,7 +90,7 @@ Result<ImportsView::Database> ImportsView::Open() const {
         "option names one.");
   }
   SqlStoreOptions options;
-  options.use = StoreUse::kRead;
+  options.use = StoreUse::kReadAsGuest;
   ATTUNE_ASSIGN_OR_RETURN(const auto opened, OpenSqlDatabase(database_, options));
   Database database;
   ATTUNE_ASSIGN_OR_RETURN(const StoreState state, RecordsIn(opened)->State());

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/runtime/tuner_client.h"
 #include "attune/solver/solver.h"
@@ -46,7 +47,7 @@ void PutFirst(const fs::path& file) {
 Result<std::string> DatabaseOf(const std::string& named) {
   if (!named.empty()) return named;
   const std::string told = VariableOr("ATTUNE_DB", "");
-  if (!told.empty()) return told;
+  if (!told.empty()) return IsOnServer(told) ? told : FromStart(told);
   return DefaultDatabasePath();
 }
 
@@ -69,17 +70,6 @@ Status CheckRunsKernels(const BackendList& backends, const std::string& device) 
                   device,
                   usable.empty() ? "there is none of them"
                                  : fmt::format("there is {}", fmt::join(usable, ", "))));
-}
-
-// That of the installation that this code is of: the program around it is somebody else's.
-Result<fs::path> FindEvaluatorBesideTheTuner() {
-  if (VariableOr("ATTUNE_EVALUATOR", "").empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(const fs::path tuner, FindTunerProgram());
-    std::error_code error;
-    fs::path evaluator = tuner.parent_path() / "attune-evaluator";
-    if (fs::exists(evaluator, error)) return evaluator;
-  }
-  return FindEvaluatorProgram();
 }
 
 }  // namespace
@@ -110,7 +100,10 @@ Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
     handle->child_variables_ = {fmt::format("{}={}", host::kWaitPolicyVariable, kChildrenWait)};
   }
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, DatabaseOf(options.database));
-  ATTUNE_ASSIGN_OR_RETURN(handle->store_, OpenSqlStore(database));
+  ATTUNE_ASSIGN_OR_RETURN(const fs::path absolute, SqlStorePath(database));
+  handle->database_ = absolute.string();
+  // Made now, so that a program hears at once what is wrong with it.
+  ATTUNE_RETURN_IF_ERROR(OpenSqlStore(handle->database_).status());
   return handle;
 }
 
@@ -118,12 +111,6 @@ kernel::OwnSizes KernelHandle::WithUsual(const kernel::OwnSizes& sizes) const {
   kernel::OwnSizes all = sizes;
   all.insert(file_.own->usual_sizes.begin(), file_.own->usual_sizes.end());
   return all;
-}
-
-Result<OwnKernelPlace> KernelHandle::PlaceOfChildren() const {
-  ATTUNE_ASSIGN_OR_RETURN(const fs::path evaluator, FindEvaluatorBesideTheTuner());
-  return OwnKernelPlace{*place_.backend, place_.device_spec, place_.target,   place_.environment,
-                        *store_,         evaluator,          child_variables_};
 }
 
 void KernelHandle::Forget() {
@@ -156,11 +143,23 @@ Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
   options.seed = options_.seed;
   // Checks would disturb what is timed, and what is chosen may change.
   Forget();
-  ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
+  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(database_));
+  const OwnKernelPlace place = {
+      *place_.backend, place_.device_spec, place_.target, place_.environment, *store, {},
+      child_variables_};
   ATTUNE_ASSIGN_OR_RETURN(const TuneReport report,
                           TuneOwnKernel(place, file_, WithUsual(sizes), options));
   if (report.choice.has_value()) return Status::Ok();
   return Unavailable(fmt::format("Kernel {}: {}", file_.own->name, NothingTimedNote(report)));
+}
+
+Result<std::vector<TunedSize>> KernelHandle::ReadTuned() const {
+  SqlStoreOptions options;
+  options.use = StoreUse::kReadAsGuest;
+  const auto store = OpenSqlStore(database_, options);
+  if (store.status().code() == StatusCode::kNotFound) return std::vector<TunedSize>();
+  if (!store.ok()) return store.error();
+  return TunedSizesOf(**store, file_, place_.target, place_.environment);
 }
 
 Result<std::optional<ServedConfig>> KernelHandle::NearestFor(const kernel::OwnSizes& sizes,
@@ -172,8 +171,8 @@ Result<std::optional<ServedConfig>> KernelHandle::NearestFor(const kernel::OwnSi
     if (CheckAllowed(file_, problem, tuned.config, place_.target).ok()) allowed.push_back(tuned);
   }
   if (allowed.empty()) return std::optional(ServedConfig());
-  ATTUNE_ASSIGN_OR_RETURN(const OwnKernelPlace place, PlaceOfChildren());
-  ATTUNE_ASSIGN_OR_RETURN(ChildOptions children, ChildrenAt(place));
+  ATTUNE_ASSIGN_OR_RETURN(ChildOptions children,
+                          ChildrenOn(*place_.backend, place_.device_spec, {}, child_variables_));
   children.run_deadline_ns = CheckDeadlineNs(allowed, sizes, problem);
   const auto find = [=](const std::stop_token& stop) {
     OwnKernelCheck check(children, solver, problem, stop);
@@ -189,8 +188,7 @@ Status KernelHandle::Serve(const kernel::OwnSizes& sizes, const Problem& problem
                           FindOwnKernelSolver(file_, place_.backend->solvers(), place_.target));
   ATTUNE_RETURN_IF_ERROR(found->IsApplicable(problem, place_.target));
   if (!tuned_.has_value()) {
-    ATTUNE_ASSIGN_OR_RETURN(tuned_,
-                            TunedSizesOf(*store_, file_, place_.target, place_.environment));
+    ATTUNE_ASSIGN_OR_RETURN(tuned_, ReadTuned());
   }
   for (const TunedSize& tuned : *tuned_) {
     if (tuned.sizes != sizes) continue;

@@ -78,8 +78,8 @@ class KernelHandle {
   kernel::OwnSizes WithUsual(const kernel::OwnSizes& sizes) const;
   // What was chosen for sizes may not be the best any more.
   void Forget();
-  // Children that wait as the environment of the place says.
-  Result<OwnKernelPlace> PlaceOfChildren() const;
+  // What was tuned, in the order of TunedSizesOf; nothing without a database.
+  Result<std::vector<TunedSize>> ReadTuned() const;
   // The config of `winner`, and whether it is pending.
   Status Serve(const kernel::OwnSizes& sizes, const Problem& problem, KernelWinner& winner);
   // By the nearest of tuned_, once it is known; the default has no config yet.
@@ -90,7 +90,7 @@ class KernelHandle {
   const Place place_;
   kernel::KernelFile file_;
   const KernelHandleOptions options_;
-  std::unique_ptr<RecordStore> store_;
+  std::string database_;  // Open only while it is used: the program may take its descriptors.
   std::vector<std::string> child_variables_;
   std::optional<std::vector<TunedSize>> tuned_;  // What the store knew when it was asked.
   std::map<kernel::OwnSizes, KernelWinner> winners_;

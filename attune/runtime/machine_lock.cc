@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
+#include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/unique_fd.h"
@@ -61,7 +63,7 @@ bool IsForEverybody(const fs::path& folder) {
 }
 
 Result<fs::path> LockFolder() {
-  const std::string chosen = VariableOr(kLockFolderVariable, "");
+  const std::string chosen = FromStart(VariableOr(kLockFolderVariable, ""));
   std::error_code ignored;
   if (!chosen.empty() && fs::is_directory(chosen, ignored)) return fs::path(chosen);
   if (!chosen.empty()) {
@@ -81,13 +83,13 @@ Result<fs::path> LockFolder() {
 
 // Of whoever made it, for everybody; never through a link, and never waiting, as for a pipe.
 Result<UniqueFd> OpenLockFile(const fs::path& path) {
-  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
   constexpr mode_t kMode = 0644;
-  UniqueFd file(::open(path.c_str(), kFlags));
+  UniqueFd file = OpenFile(path, kFlags);
   if (!file.valid() && errno == ENOENT) {
-    file.Reset(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
+    file = OpenFile(path, kFlags | O_CREAT | O_EXCL, kMode);
     // Somebody else made it meanwhile.
-    if (!file.valid() && errno == EEXIST) file.Reset(::open(path.c_str(), kFlags));
+    if (!file.valid() && errno == EEXIST) file = OpenFile(path, kFlags);
     // What the mask of this user hides, others have to see. Not ours, not our business.
     if (file.valid()) (void)::fchmod(file.get(), kMode);
   }

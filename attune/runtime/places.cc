@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/fin/fin_library.h"
 #include "attune/library/library_backend.h"
@@ -97,7 +98,12 @@ class PluginBackend final : public Backend {
 // MIOpen, if ATTUNE_FIN names the program that drives it.
 void AddFin(LoadedBackends& backends) {
   fin::FinSettings settings;
-  settings.program = VariableOr(fin::kFinVariable, "");
+  const auto program = CodeNameIn(fin::kFinVariable);
+  if (!program.ok()) {
+    backends.refused.push_back({"", program.error().message(), fin::kFinVariable});
+    return;
+  }
+  settings.program = *program;
   if (settings.program.empty()) return;
   settings.target = VariableOr(fin::kFinTargetVariable, "");
   settings.devices = VariableOr(fin::kFinDevicesVariable, settings.devices);
@@ -117,7 +123,8 @@ LoadedBackends LoadTools() {
   std::istringstream list(VariableOr(kToolsVariable, ""));
   for (std::string path; std::getline(list, path, ':');) {
     if (path.empty()) continue;
-    auto tool = ToolLibrary::Open(path);
+    const Status whole = CheckCodePath(kToolsVariable, path);
+    auto tool = whole.ok() ? ToolLibrary::Open(path) : whole;
     if (!tool.ok()) {
       backends.refused.push_back({path, tool.error().message(), kToolsVariable});
       continue;
@@ -167,10 +174,12 @@ Status CheckWaitPolicy(const Environment& environment) {
 
 // A folder of plug-ins that is none would look like a build without plug-ins.
 void CheckPluginFolder(LoadedBackends& backends) {
-  const std::string folder = VariableOr(kPluginPathVariable, "");
+  const auto folder = CodePathIn(kPluginPathVariable);
   std::error_code ignored;
-  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
-  backends.refused.push_back({"", fmt::format("{} is not a folder.", folder), kPluginPathVariable});
+  if (folder.ok() && (folder->empty() || std::filesystem::is_directory(*folder, ignored))) return;
+  const std::string reason =
+      folder.ok() ? fmt::format("{} is not a folder.", folder->string()) : folder.error().message();
+  backends.refused.push_back({"", reason, kPluginPathVariable});
 }
 
 }  // namespace

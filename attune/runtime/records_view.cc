@@ -14,6 +14,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/steady_time.h"
+#include "attune/base/unix_time.h"
 #include "attune/index/index_writer.h"
 #include "attune/index/memory_choices.h"
 #include "storage/sql/sql_store.h"
@@ -31,7 +32,19 @@ FileStamp StampOf(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
+          int64_t{info.st_size},
           int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+DatabaseStamp DatabaseStampOf(const std::string& path) {
+  return {StampOf(path), StampOf(path + "-wal")};
+}
+
+// Whether a change after `now_ns`, when the stamp was taken, shows in another stamp: the clock of
+// files ticks in milliseconds.
+bool IsSettled(const DatabaseStamp& stamp, int64_t now_ns) {
+  constexpr int64_t kTickNs = 100'000'000;
+  return std::max(stamp.file.changed_ns, stamp.log.changed_ns) + kTickNs < now_ns;
 }
 
 // Why nobody can tell whether there is a file at `path`; ok if that can be told.
@@ -45,10 +58,6 @@ Status Reached(const std::filesystem::path& path) {
 bool IsLasting(const Status& failure, const std::filesystem::path& database) {
   if (failure.code() == StatusCode::kNotFound) return false;
   return failure.code() != StatusCode::kUnavailable || ::access(database.c_str(), R_OK) != 0;
-}
-
-bool IsSameFile(const FileStamp& a, const FileStamp& b) {
-  return a.device == b.device && a.inode == b.inode;
 }
 
 // An index that tells when a lookup met damage, which only reading shows.
@@ -84,21 +93,23 @@ RecordsView::RecordsView(RecordsLocation location, SelectOptions select)
     : location_(std::move(location)),
       select_(std::move(select)),
       is_damaged_(std::make_shared<std::atomic<bool>>(false)) {
-  MapIndex();
+  ReadIndex();
   Publish();
   NoteIfUnreachable();
 }
 
-// True if index_ is another one now.
-bool RecordsView::MapIndex() {
+// True if index_ is another one now. What cannot be read leaves the one that is there.
+bool RecordsView::ReadIndex() {
   if (location_.database.empty()) return false;
   const auto path = IndexPathOf(location_.database);
   const FileStamp stamp = StampOf(path);
   if (stamp == index_file_) return false;
   index_file_ = stamp;
+  is_index_file_damaged_ = false;
   if (stamp.inode == 0) return false;
   auto index = ChoiceIndex::Open(path);
   if (!index.ok()) {
+    is_index_file_damaged_ = true;
     AddNote(fmt::format("The index is not used: {}", index.error().message()));
     return false;
   }
@@ -158,42 +169,45 @@ void RecordsView::NoteUnusable(const Status& why) const {
   if (location_.unusable != nullptr) location_.unusable(why);
 }
 
-Result<RecordStore*> RecordsView::Store() {
-  const FileStamp now = StampOf(location_.database);
-  // One that was deleted, or replaced by another one, is not what the path means any more.
-  if (store_ != nullptr && !IsSameFile(now, store_file_)) store_ = nullptr;
-  if (store_ == nullptr) {
-    SqlStoreOptions options;
-    options.use = StoreUse::kRead;
-    ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(location_.database, options));
-    store_file_ = StampOf(location_.database);
-  }
-  return store_.get();
-}
-
 Result<bool> RecordsView::Update() {
   if (location_.database.empty()) return false;
   const std::lock_guard<std::mutex> update(update_mutex_);
   if (StampOf(location_.database).inode == 0) {
-    store_ = nullptr;
+    read_ = {};
     NoteIfUnreachable();
     return false;
   }
-  Result<bool> changed = ReadNews();
-  if (!changed.ok()) {
+  Result<bool> changed = ReadIfChanged();
+  if (!changed.ok() && !is_stopped_) {
     if (IsLasting(changed.error(), location_.database)) NoteUnusable(changed.error());
     AddNote(fmt::format("What is new in the database is not used: {}", changed.error().message()));
-    // A damaged connection reads on as it is; a new one finds what was mended.
-    store_ = nullptr;
   }
   return changed;
 }
 
-Result<bool> RecordsView::ReadNews() {
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, Store());
+Result<bool> RecordsView::ReadIfChanged() {
+  if (is_stopped_) return Unavailable("The run time is being closed.");
+  const int64_t now_ns = UnixNowNs();
+  const DatabaseStamp stamp = DatabaseStampOf(location_.database);
+  const bool has_index_changed = StampOf(IndexPathOf(location_.database)) != index_file_;
+  if (stamp == read_ && !has_index_changed && !*is_damaged_) return false;
+  read_ = {};
+  // A writer may have the lock that readers need for some milliseconds.
+  constexpr std::chrono::milliseconds kPatience{100};
+  SqlStoreOptions options;
+  options.use = StoreUse::kReadAsGuest;
+  options.busy_timeout = kPatience;
+  options.is_cancelled = &is_stopped_;
+  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(location_.database, options));
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_changed, ReadNews(*store));
+  if (IsSettled(stamp, now_ns)) read_ = stamp;
+  return has_changed;
+}
+
+Result<bool> RecordsView::ReadNews(RecordStore& store) {
   // Before the state: an index that is ahead of it is of a later state, which a copy replaced.
-  bool has_changed = MapIndex();
-  ATTUNE_ASSIGN_OR_RETURN(const StoreState state, store->State());
+  bool has_changed = ReadIndex();
+  ATTUNE_ASSIGN_OR_RETURN(const StoreState state, store.State());
   if (database_id_ != state.database_id || seen_revision_ > state.last_revision) {
     has_changed = has_changed || index_ != nullptr || !overlays_.empty();
     ForgetIndex();
@@ -204,15 +218,20 @@ Result<bool> RecordsView::ReadNews() {
     ForgetIndex();
     has_changed = true;
   }
-  const bool wants_index = index_ == nullptr || overlays_.size() >= kMaxOverlays;
+  if (is_index_file_damaged_) indexed_revision_ = 0;
+  const bool wants_index =
+      index_ == nullptr || is_index_file_damaged_ || overlays_.size() >= kMaxOverlays;
   if (wants_index && state.last_revision > indexed_revision_) {
-    RefreshIndexFile(*store, state.last_revision);
-    has_changed = MapIndex() || has_changed;
+    RefreshIndexFile(store, state.last_revision);
+    has_changed = ReadIndex() || has_changed;
   }
-  if (state.last_revision <= seen_revision_) {
-    if (has_changed) Publish();
-    return has_changed;
-  }
+  const bool has_news = state.last_revision > seen_revision_;
+  if (has_news) ATTUNE_RETURN_IF_ERROR(AddOverlay(store));
+  if (has_news || has_changed) Publish();
+  return has_news || has_changed;
+}
+
+Status RecordsView::AddOverlay(RecordStore& store) {
   if (overlays_.size() >= kMaxOverlays) {
     // Without a place for the index, one overlay has it all.
     overlays_.clear();
@@ -220,20 +239,18 @@ Result<bool> RecordsView::ReadNews() {
   }
   int64_t last_revision = seen_revision_;
   ATTUNE_ASSIGN_OR_RETURN(auto overlay,
-                          ReadNewerChoices(*store, seen_revision_, select_, &last_revision));
+                          ReadNewerChoices(store, seen_revision_, select_, &last_revision));
   const bool has_choices = overlay->problem_count() > 0;
   overlays_.insert(overlays_.begin(), std::move(overlay));
   seen_revision_ = last_revision;
   // For processes that start later, and for those that cannot read the database.
   const bool is_due = indexed_ns_ == 0 ||
                       SteadyNowNs() - indexed_ns_ >= kIndexInterval / std::chrono::nanoseconds(1);
-  if (has_choices && is_due) {
-    RefreshIndexFile(*store, last_revision);
-    indexed_ns_ = SteadyNowNs();
-    MapIndex();
-  }
-  Publish();
-  return true;
+  if (!has_choices || !is_due) return Status::Ok();
+  RefreshIndexFile(store, last_revision);
+  indexed_ns_ = SteadyNowNs();
+  ReadIndex();
+  return Status::Ok();
 }
 
 void RecordsView::RefreshIndexFile(RecordStore& store, int64_t last_revision) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
 #include "attune/choice/match_policy.h"
@@ -28,9 +29,9 @@
 namespace attune {
 namespace {
 
-// What a program that exits, or destroys a run time, waits for the background at most, unless a
-// thread is inside of a library that long.
-constexpr std::chrono::seconds kLongestExit{5};
+// What is waited for the background when a run time is destroyed, before it is waited for without
+// an end.
+constexpr std::chrono::seconds kDestroyPatience{5};
 
 // A line for the user.
 void Tell(const RuntimeOptions& options, const std::string& line) {
@@ -59,6 +60,9 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options), notes_(opti
 
 Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
   WatchForks();
+  // Without /proc nothing tells where plug-ins and the tuner are, nor how many cores may be used.
+  const Status located = FolderOfThisCode().status();
+  if (located.code() == StatusCode::kUnavailable) return located;
   std::unique_ptr<Runtime> runtime(new Runtime(options));
   ATTUNE_RETURN_IF_ERROR(runtime->OpenPlace());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeTunable());
@@ -67,7 +71,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
   // could be overtaken by an exit.
   if (!options.database.empty()) LoadSqlLibrary();
   runtime->stop_at_exit_.emplace(
-      [made = runtime.get()] { (void)made->StopBackground(kLongestExit); },
+      [made = runtime.get()](std::chrono::nanoseconds left) { (void)made->StopBackground(left); },
       [made = runtime.get()] { made->TellSummary(); });
   return runtime;
 }
@@ -226,7 +230,7 @@ Runtime::~Runtime() {
   stop_at_exit_.reset();
   try {
     // What takes longer is waited for all the same.
-    (void)StopBackground(kLongestExit);
+    (void)StopBackground(kDestroyPatience);
     TellSummary();
   } catch (const std::exception&) {
     // No memory, most likely, for what is still to be written.
@@ -257,8 +261,12 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
   }
   watch_changed_.notify_all();
   if (imports_ != nullptr) imports_->StopUpdates();
+  if (records_ != nullptr) records_->StopUpdates();
   // First, for whoever waits for it; from here on nobody can make another one.
-  if (tuner != nullptr) tuner->Stop();
+  constexpr int kTunersShare = 4;
+  if (tuner != nullptr) {
+    tuner->Stop(std::chrono::duration_cast<std::chrono::milliseconds>(timeout / kTunersShare));
+  }
   const auto left = [&] {
     return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
   };
@@ -388,27 +396,31 @@ std::optional<Candidate> Runtime::ServedUntried(const Problem& problem) const {
   return is_guess ? std::optional(served.candidate) : std::nullopt;
 }
 
+Result<TunerClient*> Runtime::Tuner() {
+  TunerClientOptions client;
+  {
+    const std::lock_guard<std::mutex> lock(watch_mutex_);
+    if (tuner_ != nullptr) return tuner_.get();
+  }
+  // Without the lock, which an exit takes: the disk may not answer.
+  ATTUNE_ASSIGN_OR_RETURN(client.program, FindTunerProgram());
+  client.database = options_.database;
+  client.device = options_.device;
+  client.scope = options_.scope;
+  client.per_problem_ms = options_.per_problem_ms;
+  client.budget_ms = options_.tuning_budget_ms;
+  client.cpu_share = options_.tuning_cpu_share;
+  const std::lock_guard<std::mutex> lock(watch_mutex_);
+  if (is_closing_) return Unavailable("The run time is being closed.");
+  if (tuner_ == nullptr) tuner_ = std::make_unique<TunerClient>(std::move(client));
+  return tuner_.get();
+}
+
 Status Runtime::TuneElsewhere(const Problem& problem) {
   if (options_.database.empty()) {
     return FailedPrecondition("This run time has no database, so it cannot tune.");
   }
-  TunerClient* tuner = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(watch_mutex_);
-    if (is_closing_) return Unavailable("The run time is being closed.");
-    if (tuner_ == nullptr) {
-      TunerClientOptions client;
-      ATTUNE_ASSIGN_OR_RETURN(client.program, FindTunerProgram());
-      client.database = options_.database;
-      client.device = options_.device;
-      client.scope = options_.scope;
-      client.per_problem_ms = options_.per_problem_ms;
-      client.budget_ms = options_.tuning_budget_ms;
-      client.cpu_share = options_.tuning_cpu_share;
-      tuner_ = std::make_unique<TunerClient>(std::move(client));
-    }
-    tuner = tuner_.get();
-  }
+  ATTUNE_ASSIGN_OR_RETURN(TunerClient * tuner, Tuner());
   ATTUNE_RETURN_IF_ERROR(tuner->Tune({problem, TermsOf(*tunable_), ServedUntried(problem)}));
   return records_->Update().status();
 }

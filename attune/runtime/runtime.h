@@ -128,6 +128,8 @@ class Runtime {
   bool NoteMiss(const Problem& problem, bool is_tuned);
   Status Tune(const Problem& problem);
   Status TuneElsewhere(const Problem& problem);
+  // Made when it is first needed.
+  Result<TunerClient*> Tuner();
   // What calls get, or will once it is ready, where nobody measured it for this problem.
   std::optional<Candidate> ServedUntried(const Problem& problem) const;
   // What the records of this run time chose for `problem`.

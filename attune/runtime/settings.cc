@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/path_variable.h"
 #include "attune/base/usable_cores.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/runtime/variable_names.h"
@@ -114,24 +115,25 @@ Result<attune_options> Completed(const attune_options* options) {
   return complete;
 }
 
-// A path that means the same after a chdir(), here and in the tuner.
-std::string AbsoluteDatabase(std::string_view database) {
+// A path that means the same after a chdir(), here and in the tuner. The program means its folder
+// of now, the environment the one of its start.
+std::string AbsoluteDatabase(std::string_view database, bool is_of_program) {
   for (const std::string_view scheme : {"sqlite://", "sqlite:"}) {
     if (!database.starts_with(scheme)) continue;
     database.remove_prefix(scheme.size());
     break;
   }
-  if (database.empty()) return {};
+  if (database.empty() || !is_of_program) return FromStart(database);
   std::error_code error;
   const auto absolute = std::filesystem::absolute(database, error);
-  return error ? std::string(database) : absolute.string();
+  return error ? FromStart(database) : absolute.string();
 }
 
 void ReadDatabase(const attune_options& options, const ProcessVariables& variables,
                   RuntimeOptions& result) {
   if (const auto database = Chosen(options.database, "ATTUNE_DB", variables)) {
     if (!IsOnServer(*database)) {
-      result.database = AbsoluteDatabase(*database);
+      result.database = AbsoluteDatabase(*database, options.database != nullptr);
       return;
     }
     result.notes.emplace_back(
@@ -166,13 +168,15 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   }
   ReadDatabase(options, variables, result);
   if (const auto packages = Chosen(options.packages, "ATTUNE_PACKAGES", variables)) {
-    ATTUNE_ASSIGN_OR_RETURN(result.packages, ParsePackages(*packages));
+    const bool is_of_program = options.packages != nullptr;
+    ATTUNE_ASSIGN_OR_RETURN(result.packages,
+                            ParsePackages(is_of_program ? *packages : ListFromStart(*packages)));
   }
   if (const auto tag = Chosen(options.record_tag, "ATTUNE_RECORD_TAG", variables)) {
     result.record_tag = *tag;
   }
   if (const auto models = ValueOf(variables, "ATTUNE_TIME_MODELS")) {
-    result.time_models = PathsIn(*models);
+    result.time_models = PathsIn(ListFromStart(*models));
   }
   ATTUNE_RETURN_IF_ERROR(ReadPolicy(options, variables, result));
   ATTUNE_RETURN_IF_ERROR(ReadLimits(options, result));

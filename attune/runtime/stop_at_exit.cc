@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -13,10 +14,12 @@
 #include <mutex>
 #include <utility>
 
+#include "attune/base/steady_time.h"
+
 namespace attune {
 
 struct StopAtExit::Entry {
-  std::function<void()> stop;
+  Stop stop;
   std::function<void()> end;  // Null for none.
   pid_t maker = 0;
 };
@@ -30,7 +33,7 @@ class StopAtExit::Registry {
     return registry;
   }
 
-  void Add(const StopAtExit* owner, std::function<void()> stop, std::function<void()> end) {
+  void Add(const StopAtExit* owner, StopAtExit::Stop stop, std::function<void()> end) {
     const std::lock_guard<std::mutex> lock(mutex_);
     entries_[owner] = {std::move(stop), std::move(end), ::getpid()};
   }
@@ -43,6 +46,7 @@ class StopAtExit::Registry {
   void StopAll() {
     const bool is_last = renewals_left_.fetch_sub(1) == 1;
     std::unique_lock<std::mutex> lock(mutex_);
+    if (deadline_ns_ == 0) deadline_ns_ = SteadyNowNs() + kLongest / std::chrono::nanoseconds(1);
     for (auto next = entries_.begin(); next != entries_.end();) {
       const StopAtExit* const owner = next->first;
       if (next->second.maker == ::getpid()) Stop(owner, is_last, lock);
@@ -67,7 +71,7 @@ class StopAtExit::Registry {
     stopping_ = owner;
     lock.unlock();
     try {
-      entry.stop();
+      entry.stop(std::chrono::nanoseconds(std::max<int64_t>(deadline_ns_ - SteadyNowNs(), 0)));
       if (is_last && entry.end) entry.end();
     } catch (const std::exception&) {
       // No memory, most likely. An exit goes on.
@@ -79,6 +83,7 @@ class StopAtExit::Registry {
 
   void AfterForkInChild() {
     stopping_ = nullptr;
+    deadline_ns_ = 0;
     // Threads that the child does not have may be noted in it, so it is not destroyed but made anew.
     std::construct_at(&has_stopped_);
     mutex_.unlock();
@@ -87,11 +92,12 @@ class StopAtExit::Registry {
   std::atomic<int> renewals_left_{0};  // Calls of StopAll that the exit has still to make.
   std::mutex mutex_;                   // Guards the rest. Never held for long: fork() takes it.
   std::map<const StopAtExit*, Entry> entries_;
+  int64_t deadline_ns_ = 0;               // Of the exit, on the steady clock; 0: there is none yet.
   const StopAtExit* stopping_ = nullptr;  // Whose `stop` is in progress.
   std::condition_variable has_stopped_;
 };
 
-StopAtExit::StopAtExit(std::function<void()> stop, std::function<void()> end) {
+StopAtExit::StopAtExit(Stop stop, std::function<void()> end) {
   Registry::OfThisProcess().Add(this, std::move(stop), std::move(end));
   Renew();
 }

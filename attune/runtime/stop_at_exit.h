@@ -1,6 +1,7 @@
 // Ends the background of run times that a program leaves behind when it exits.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 namespace attune {
@@ -11,10 +12,13 @@ namespace attune {
 // for a thread that the fork() keeps from going on (ForkGate). Thread-safe.
 class StopAtExit {
  public:
-  // `stop` may be called more than once and must return soon. `end`, if there is one, is called
-  // once behind the last of these calls, which comes after what the program did at its exit between
+  // `stop` may be called more than once, and must return within the time that it is given: what is
+  // left of kLongest, which all calls of an exit share. `end`, if there is one, is called once
+  // behind the last of these calls, which comes after what the program did at its exit between
   // them.
-  explicit StopAtExit(std::function<void()> stop, std::function<void()> end = nullptr);
+  using Stop = std::function<void(std::chrono::nanoseconds left)>;
+  explicit StopAtExit(Stop stop, std::function<void()> end = nullptr);
+  static constexpr std::chrono::milliseconds kLongest{400};
   // Waits for a `stop` in progress.
   ~StopAtExit();
   StopAtExit(const StopAtExit&) = delete;

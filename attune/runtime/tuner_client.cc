@@ -18,12 +18,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/base/child_environment.h"
 #include "attune/base/code_folder.h"
+#include "attune/base/open_file.h"
 #include "attune/base/process_room.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/usable_cores.h"
-#include "attune/runtime/tuner_environment.h"
 
 namespace attune {
 namespace {
@@ -31,6 +32,7 @@ namespace {
 constexpr const char* kProgramName = "attune-tuner";
 constexpr size_t kLongestAnswerBytes = 1 << 20;
 constexpr int64_t kNsPerMs = 1'000'000;
+constexpr std::chrono::milliseconds kEndPatience{1000};
 
 // Spawns with descriptors 0 and 1 on `socket` and nothing else open but 2.
 int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
@@ -38,8 +40,10 @@ int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
   ::posix_spawn_file_actions_adddup2(settings.actions(), socket, 0);
   ::posix_spawn_file_actions_adddup2(settings.actions(), socket, 1);
   ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
-  TunerEnvironment environment;
-  return settings.Spawn(arguments, environment.pointers(), pid);
+  // It keeps no folder of the program's in use.
+  ::posix_spawn_file_actions_addchdir_np(settings.actions(), "/");
+  std::vector<std::string> environment = EnvironmentForChild(OurPreload::kDropped);
+  return settings.Spawn(arguments, PointersTo(environment).data(), pid);
 }
 
 // Ok if the limits of this process, which hold for the tuner, too, leave it what it takes.
@@ -92,25 +96,32 @@ Status StatusOf(const nlohmann::json& answer) {
 }  // namespace
 
 Result<std::filesystem::path> FindTunerProgram() {
-  std::error_code error;
-  if (const char* chosen = std::getenv("ATTUNE_TUNER")) {
-    if (std::filesystem::exists(chosen, error)) return std::filesystem::path(chosen);
-    return NotFound(fmt::format("ATTUNE_TUNER names '{}', which does not exist.", chosen));
-  }
-  auto found = FindOwnProgram(kProgramName);
+  auto found = FindOwnProgram(kProgramName, "ATTUNE_TUNER");
   if (found.ok()) return found;
-  return NotFound(
-      fmt::format("Cannot find the tuner: {} Or set ATTUNE_TUNER.", found.error().message()));
+  return Status(found.error().code(),
+                fmt::format("Cannot find the tuner: {} Or set ATTUNE_TUNER to its absolute path.",
+                            found.error().message()));
 }
 
 TunerClient::TunerClient(TunerClientOptions options) : options_(std::move(options)) {}
 
-TunerClient::~TunerClient() { Stop(); }
+TunerClient::~TunerClient() { Stop(kEndPatience); }
 
-void TunerClient::Stop() {
-  const std::lock_guard<std::mutex> lock(process_mutex_);
+void TunerClient::Stop(std::chrono::milliseconds patience) {
   is_stopped_ = true;
-  End();
+  // A process may be in the middle of being started, from a disk that does not answer.
+  const std::unique_lock<std::timed_mutex> lock(process_mutex_, patience);
+  if (lock.owns_lock()) End(patience);
+}
+
+Status TunerClient::CheckSocket() {
+  if (is_stopped_) return Unavailable("The run time is being closed.");
+  if (!has_lost_socket_ && socket_.is_ours()) return Status::Ok();
+  has_lost_socket_ = true;
+  return Unavailable(
+      "Nothing more is tuned in this process: the program has closed the connection to the tuner, "
+      "or "
+      "has given its descriptor to a file of its own.");
 }
 
 // Whether what was started is gone. REQUIRES: process_mutex_ is held.
@@ -121,36 +132,42 @@ bool TunerClient::ReapStarter() {
 }
 
 // REQUIRES: process_mutex_ is held.
-void TunerClient::End() {
+void TunerClient::End(std::chrono::milliseconds patience) {
   if (group_ <= 0) return;
+  if (!socket_.is_ours()) {
+    // Without the socket nobody can tell whose the number of the group is now. The tuner ends by
+    // itself, because the program holds its connection no more.
+    (void)ReapStarter();
+    group_ = -1;
+    return;
+  }
   // While somebody holds the other end, the group exists, so its number is not another's.
   const bool was_alive = !HasHungUp(socket_.get(), 0) || !ReapStarter();
   // What it has stored is on the disk, so there is nothing to say goodbye to.
   if (was_alive) ::kill(-group_, SIGKILL);
   // It dies when it next gets a processor, which at its priority may take a while.
-  constexpr int kPolls = 250;
   constexpr int kPollMs = 4;
-  for (int i = 0; i < kPolls; ++i) {
+  for (int64_t waited_ms = 0; waited_ms < patience.count(); waited_ms += kPollMs) {
+    if (!socket_.is_ours()) break;
     if (!HasHungUp(socket_.get(), kPollMs)) continue;
     if (ReapStarter()) break;
     // It closes its files a moment before it can be reaped.
     ::poll(nullptr, 0, kPollMs);
   }
   group_ = -1;
-  ::shutdown(socket_.get(), SHUT_RDWR);
+  if (socket_.is_ours()) ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 Status TunerClient::Start() {
-  const std::lock_guard<std::mutex> lock(process_mutex_);
-  if (is_stopped_) return Unavailable("The run time is being closed.");
-  if (group_ > 0) return Status::Ok();
+  const std::lock_guard<std::timed_mutex> lock(process_mutex_);
+  if (is_stopped_ || has_lost_socket_ || group_ > 0) return CheckSocket();
   ATTUNE_RETURN_IF_ERROR(CheckRoom());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", std::strerror(errno)));
   }
-  socket_.Reset(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  socket_ = AboveStandard(UniqueFd(ends[0]));
+  const UniqueFd theirs = AboveStandard(UniqueFd(ends[1]));
   const std::vector<std::string> arguments = {options_.program.string(),
                                               "--db",
                                               options_.database,
@@ -186,13 +203,14 @@ Status TunerClient::Tune(const TunerRequest& request) {
   }
   // Dead or deaf: the next problem gets a new process.
   rest_end_ns_ = 0;
-  const std::lock_guard<std::mutex> process(process_mutex_);
-  End();
+  const std::lock_guard<std::timed_mutex> process(process_mutex_);
+  End(kEndPatience);
   return status;
 }
 
 Status TunerClient::Ask(const TunerRequest& request, int64_t rest_ns) {
   const std::string line = Encode(request) + "\n";
+  ATTUNE_RETURN_IF_ERROR(CheckSocket());
   // A peer that is gone is an error, not a signal.
   if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(line.size())) {
@@ -212,7 +230,7 @@ Status TunerClient::Ask(const TunerRequest& request, int64_t rest_ns) {
 }
 
 bool TunerClient::AwaitsStarter() {
-  const std::lock_guard<std::mutex> lock(process_mutex_);
+  const std::lock_guard<std::timed_mutex> lock(process_mutex_);
   return group_ > 0 && !ReapStarter();
 }
 
@@ -220,10 +238,13 @@ Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
   while (received_.find('\n') == std::string::npos) {
     const int64_t left_ms = (deadline_ns - SteadyNowNs()) / kNsPerMs;
     if (left_ms <= 0) return DeadlineExceeded("The tuner did not answer in time and was killed.");
+    ATTUNE_RETURN_IF_ERROR(CheckSocket());
     pollfd ready{socket_.get(), POLLIN, 0};
-    // What was started ends within milliseconds, and nobody else tells when.
-    const int64_t longest_ms = AwaitsStarter() ? 5 : 60'000;
+    // What was started ends within milliseconds, and nobody else tells when; nor does anybody when
+    // the program takes the descriptor.
+    const int64_t longest_ms = AwaitsStarter() ? 5 : 250;
     if (::poll(&ready, 1, static_cast<int>(std::min(left_ms, longest_ms))) <= 0) continue;
+    ATTUNE_RETURN_IF_ERROR(CheckSocket());
     char buffer[4096];
     const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -2,6 +2,8 @@
 // from the caller's process.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -32,7 +34,8 @@ struct TunerClientOptions {
 // the same folder in a build tree, or $ATTUNE_TUNER. kNotFound lists what was tried.
 Result<std::filesystem::path> FindTunerProgram();
 
-// Thread-safe: one problem at a time.
+// Thread-safe: one problem at a time. Between problems it holds a socket; if the program closes
+// that, or has it replaced by a file of its own, nothing more is tuned: it would do so again.
 class TunerClient {
  public:
   explicit TunerClient(TunerClientOptions options);
@@ -47,30 +50,34 @@ class TunerClient {
   // After each of them the next problem gets a new process.
   Status Tune(const TunerRequest& request);
 
-  // Kills the process and lets a Tune in progress, and every later one, fail soon.
-  void Stop();
+  // Kills the process, waits at most `patience` for its end, and lets a Tune in progress, and every
+  // later one, fail soon.
+  void Stop(std::chrono::milliseconds patience);
 
  private:
   Status Start();
   // Of a tuner that still rests for `rest_ns`.
   Status Ask(const TunerRequest& request, int64_t rest_ns);
   Status AwaitAnswer(int64_t deadline_ns);
-  void End();
+  // kUnavailable once the socket is not ours any more.
+  Status CheckSocket();
+  void End(std::chrono::milliseconds patience);
   bool ReapStarter();
   bool AwaitsStarter();
 
   const TunerClientOptions options_;
-  std::mutex mutex_;          // Held during Tune; guards the next three.
-  int64_t spent_ns_ = 0;      // Without its rests.
-  int64_t rest_end_ns_ = 0;   // Of the rest after its last answer, on the steady clock.
-  std::string received_;      // Of the answer so far.
-  std::mutex process_mutex_;  // Guards everything below.
+  std::mutex mutex_;         // Held during Tune; guards the next three.
+  int64_t spent_ns_ = 0;     // Without its rests.
+  int64_t rest_end_ns_ = 0;  // Of the rest after its last answer, on the steady clock.
+  std::string received_;     // Of the answer so far.
+  std::atomic<bool> is_stopped_{false};
+  std::atomic<bool> has_lost_socket_{false};
+  std::timed_mutex process_mutex_;  // Guards the making and the end of what is below.
   UniqueFd socket_;
   // The process group of the tuner, named after the process that was started. That one ends as soon
   // as the tuner has left it (see apps/attune/tuner_main.cc), and is reaped then.
   int group_ = -1;
   bool is_reaped_ = false;
-  bool is_stopped_ = false;
 };
 
 }  // namespace attune

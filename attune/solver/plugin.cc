@@ -3,27 +3,20 @@
 #include <dlfcn.h>
 
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
-#include "attune/base/process_variables.h"
+#include "attune/base/path_variable.h"
 
 namespace attune {
 namespace {
 
-// Beside libattune.so; from bin/; from libexec/attune/.
-std::vector<std::filesystem::path> PluginFolders() {
-  if (const std::string chosen = VariableOr(kPluginPathVariable, ""); !chosen.empty()) {
-    return {chosen};
-  }
-  std::vector<std::filesystem::path> folders;
-  if (const auto folder = FolderOfThisCode(); !folder.empty()) {
-    folders = {folder / "attune", folder / "../lib/attune", folder / "../../lib/attune"};
-  }
-  folders.push_back(ATTUNE_BUILD_PLUGIN_DIR);
-  return folders;
+Result<std::filesystem::path> PluginFolder() {
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path chosen, CodePathIn(kPluginPathVariable));
+  if (!chosen.empty()) return chosen;
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path prefix, InstallationFolder());
+  return prefix / "lib/attune";
 }
 
 // Nothing else of a plug-in may be touched before: where a class has another layout, that crashes.
@@ -42,29 +35,27 @@ Status CheckInterface(const std::filesystem::path& path, const PluginDescription
 }  // namespace
 
 Result<const PluginDescription*> LoadPlugin(const std::string& name) {
-  const std::string file = "attune_" + name + ".so";
-  std::string tried;
-  for (const auto& folder : PluginFolders()) {
-    const auto path = folder / file;
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) {
-      tried += fmt::format(" {} does not exist.", path.string());
-      continue;
-    }
-    // Never closed: solvers, and the threads of the library behind them, live as long as the
-    // process.
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
-    using Entry = const PluginDescription* (*)();
-    const auto entry = reinterpret_cast<Entry>(::dlsym(library, "attune_plugin"));
-    if (entry == nullptr) {
-      return Unavailable(fmt::format("{} does not export attune_plugin.", path.string()));
-    }
-    const PluginDescription* description = entry();
-    ATTUNE_RETURN_IF_ERROR(CheckInterface(path, *description));
-    return description;
+  if (name.find('/') != std::string::npos) {
+    return InvalidArgument(fmt::format("'{}' is a path, and no name of a plug-in.", name));
   }
-  return Unavailable(fmt::format("Plug-in '{}' was not built or installed:{}", name, tried));
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path folder, PluginFolder());
+  const std::filesystem::path path = folder / ("attune_" + name + ".so");
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return Unavailable(fmt::format("Plug-in '{}' was not built or installed: {} does not exist.",
+                                   name, path.string()));
+  }
+  // Never closed: solvers, and the threads of the library behind them, live as long as the process.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
+  using Entry = const PluginDescription* (*)();
+  const auto entry = reinterpret_cast<Entry>(::dlsym(library, "attune_plugin"));
+  if (entry == nullptr) {
+    return Unavailable(fmt::format("{} does not export attune_plugin.", path.string()));
+  }
+  const PluginDescription* description = entry();
+  ATTUNE_RETURN_IF_ERROR(CheckInterface(path, *description));
+  return description;
 }
 
 }  // namespace attune

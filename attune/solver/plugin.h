@@ -45,11 +45,10 @@ struct PluginDescription {
   const char* toolchain = "";
 };
 
-// Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, else from where an
-// installation has it, seen from the program or libattune.so that this code is in (attune/,
-// ../lib/attune/, ../../lib/attune/), else from where the build put it, and keeps it loaded for the
-// life of the process. kUnavailable says why not: absent, a library that it links is missing, or
-// another API version, or other headers of the interface.
+// Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, an absolute path,
+// else from lib/attune of the installation or the build tree that this code is of, and keeps it
+// loaded for the life of the process. kUnavailable says why not: absent, a library that it links is
+// missing, another API version, or other headers of the interface.
 Result<const PluginDescription*> LoadPlugin(const std::string& name);
 
 }  // namespace attune

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/base/steady_time.h"
 
 namespace attune {
@@ -41,9 +42,9 @@ Status AwaitLock(int fd, const std::filesystem::path& path, int64_t deadline_ns)
 Result<LockedFile> LockedFile::Open(const std::filesystem::path& path, int64_t timeout_ms) {
   const int64_t deadline_ns = SteadyNowNs() + timeout_ms * kNsPerMs;
   for (;;) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+    UniqueFd fd = OpenFile(path, O_RDWR | O_APPEND | O_CREAT, 0644);
     // A pipe or a terminal may be open for writing only.
-    if (!fd.valid() && errno == EACCES) fd.Reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == EACCES) fd = OpenFile(path, O_WRONLY);
     if (!fd.valid()) return SystemError("open", path);
     LockedFile file(std::move(fd), path);
     struct stat opened = {};

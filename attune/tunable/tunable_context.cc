@@ -6,6 +6,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/host_messages.h"
+#include "attune/base/path_variable.h"
 #include "attune/tunable/blas_params.h"
 #include "attune/tunable/file_names.h"
 
@@ -80,7 +81,7 @@ std::optional<TunableSwitches> TunableContext::TrySwitches() const {
 void TunableContext::ApplySwitches() {
   const TunableSettings& now = switches_.settings();
   choices_->SetServing(ActionsOf(now).serve, now.wildcard_fallback);
-  const std::string name = WithOrdinal(now.untuned_filename, parts_.device_ordinal);
+  const std::string name = FromStart(WithOrdinal(now.untuned_filename, parts_.device_ordinal));
   if (untuned_ == nullptr || untuned_->path() != name) {
     untuned_ = std::make_shared<UntunedFile>(name);
   }
@@ -221,7 +222,8 @@ ResultLine TunableContext::MakeLine(const TunableOpKey& names, const Problem& pr
 
 Status TunableContext::SaveLines(std::vector<ResultLine> lines) {
   const ResultGroup group{ValidatorsOf(parts_.here), std::move(lines)};
-  return SaveResults(results_filename(), {&group, 1}, parts_.here, Durability::kPowerLoss);
+  return SaveResults(FromStart(results_filename()), {&group, 1}, parts_.here,
+                     Durability::kPowerLoss);
 }
 
 Status TunableContext::AddResult(const Problem& problem, const TunedCandidate& tuned,
@@ -338,7 +340,7 @@ void TunableContext::LogReport(const std::string& path, const LoadReport& report
 }
 
 Result<LoadReport> TunableContext::ReadResults(const std::filesystem::path& path) {
-  const std::string name = path.empty() ? results_filename() : path.string();
+  const std::string name = path.empty() ? FromStart(results_filename()) : path.string();
   ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(name));
   LoadReport report = attune::LoadResults(content, parts_.here, choices_->table());
   LogReport(name, report);
@@ -354,7 +356,7 @@ LoadReport TunableContext::LoadResults(std::string_view content) {
 Status TunableContext::WriteResults(const std::filesystem::path& path) {
   std::vector<ResultGroup> groups = GroupsOf(results(), parts_.here);
   if (groups.empty()) groups.push_back({ValidatorsOf(parts_.here), {}});
-  const std::string name = path.empty() ? results_filename() : path.string();
+  const std::string name = path.empty() ? FromStart(results_filename()) : path.string();
   return SaveResults(name, groups, parts_.here, Durability::kPowerLoss);
 }
 

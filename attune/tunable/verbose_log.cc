@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/host_messages.h"
+#include "attune/base/open_file.h"
+#include "attune/base/path_variable.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune {
@@ -17,8 +19,8 @@ void WriteLogLine(const std::string& destination, std::string_view line,
   if (destination == "err") return WriteToHost(STDERR_FILENO, text + "\n");
   if (destination == "out") return WriteToHost(STDOUT_FILENO, text + "\n");
   // Not to wait for a reader if it is a pipe.
-  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK;
-  const UniqueFd file(::open(destination.c_str(), kFlags, 0644));
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
+  const UniqueFd file = OpenFile(FromStart(destination), kFlags, 0644);
   if (!file.valid()) return;
   const std::string ended = text + "\n";
   [[maybe_unused]] const ssize_t written = ::write(file.get(), ended.data(), ended.size());

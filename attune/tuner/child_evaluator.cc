@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/usable_cores.h"
 #include "attune/kernel/data_file.h"
@@ -477,23 +477,12 @@ void ShareIfCostly(const Backend& backend, ChildOptions& options) {
 }
 
 Result<std::filesystem::path> FindEvaluatorProgram() {
-  if (const char* chosen = std::getenv("ATTUNE_EVALUATOR")) {
-    std::error_code ignored;
-    if (std::filesystem::exists(chosen, ignored)) return std::filesystem::path(chosen);
-    return NotFound(fmt::format("ATTUNE_EVALUATOR names '{}', which does not exist.", chosen));
-  }
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto folder = program.parent_path();
-  const std::filesystem::path places[] = {
-      folder / kProgramName, folder.parent_path() / "libexec" / "attune" / kProgramName};
-  for (const auto& place : places) {
-    if (std::filesystem::exists(place, error)) return place;
-  }
-  return NotFound(
-      fmt::format("Cannot find the evaluator: neither '{}' nor '{}' exists. Build or "
-                  "install it, or set ATTUNE_EVALUATOR.",
-                  places[0].string(), places[1].string()));
+  auto found = FindOwnProgram(kProgramName, "ATTUNE_EVALUATOR");
+  if (found.ok()) return found;
+  return Status(found.error().code(),
+                fmt::format("Cannot find the evaluator: {} Or set ATTUNE_EVALUATOR to its absolute "
+                            "path.",
+                            found.error().message()));
 }
 
 Status CheckMemoryLimit(const ChildOptions& options) {

@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/child_environment.h"
+#include "attune/base/open_file.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/tuner/evaluation_server.h"
@@ -30,23 +32,18 @@ constexpr int kWatchIntervalMs = 20;
 constexpr int kWatchIntervalWhileMeasuringMs = 250;
 constexpr int64_t kHelloDeadlineNs = 20'000'000'000;
 constexpr int kExitPatienceMs = 1000;
+constexpr const char* kNoConnection = "This program has closed the connection to it.";
 constexpr int kMaxOutputReads = 64;
 constexpr std::streamsize kLongestLine = 4096;  // Of /proc/PID/status.
 
-// The environment of this process, where no name is that of one of `variables`, and these.
-std::vector<char*> EnvironmentWith(const std::vector<std::string>& variables) {
-  std::vector<char*> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const bool is_replaced =
-        std::any_of(variables.begin(), variables.end(), [&](const std::string& variable) {
-          return std::string_view(*entry).starts_with(variable.substr(0, variable.find('=') + 1));
-        });
-    if (!is_replaced) entries.push_back(*entry);
-  }
+// The environment of a helper, where no name is that of one of `variables`, and these.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
+  std::vector<std::string> entries = EnvironmentForChild(OurPreload::kDropped);
   for (const std::string& variable : variables) {
-    entries.push_back(const_cast<char*>(variable.c_str()));
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(name); });
   }
-  entries.push_back(nullptr);
+  entries.insert(entries.end(), variables.begin(), variables.end());
   return entries;
 }
 
@@ -96,21 +93,21 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options,
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", strerror(errno)));
   }
-  UniqueFd parent_socket(sockets[0]);
+  UniqueFd parent_socket = AboveStandard(UniqueFd(sockets[0]));
   ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_socket, Raised(UniqueFd(sockets[1])));
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) {
     return Unavailable(fmt::format("Cannot make a pipe: {}.", strerror(errno)));
   }
-  UniqueFd output(pipe_ends[0]);
+  UniqueFd output = AboveStandard(UniqueFd(pipe_ends[0]));
   ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_output, Raised(UniqueFd(pipe_ends[1])));
 
   pid_t pid = -1;
   std::vector<std::string> command = {options.program.string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const std::vector<char*> variables = EnvironmentWith(options.variables);
-  const int error =
-      StartProgram(command, variables.data(), child_socket.get(), child_output.get(), &pid);
+  std::vector<std::string> entries = EnvironmentWith(options.variables);
+  const int error = StartProgram(command, PointersTo(entries).data(), child_socket.get(),
+                                 child_output.get(), &pid);
   if (error != 0) {
     return Unavailable(
         fmt::format("Cannot start '{}': {}.", options.program.string(), strerror(error)));
@@ -210,6 +207,7 @@ tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passe
   phase_begin_ns_ = 0;
   heard_at_ns_ = SteadyNowNs();
   deadline_ns_ = heard_at_ns_ + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
+  if (!socket_.is_ours()) return tl::unexpected(Bury(FailureKind::kCrashed, kNoConnection));
   if (const Status sent = WriteFrame(socket_.get(), Encode(request), passed_fd); !sent.ok()) {
     return tl::unexpected(Bury(FailureKind::kCrashed, sent.message()));
   }
@@ -255,8 +253,11 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
 
 ChildProcess::Arrival ChildProcess::ReadAvailable(int timeout_ms) {
   // A negative descriptor, of an output that ended, is passed over.
-  pollfd polled[2] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
-  if (::poll(polled, 2, timeout_ms) <= 0) return Arrival::kNothing;
+  pollfd polled[2] = {{socket_.get_if_ours(), POLLIN, 0}, {output_.get_if_ours(), POLLIN, 0}};
+  const int arrived = ::poll(polled, 2, timeout_ms);
+  // The program around this may have taken it meanwhile.
+  if (!socket_.is_ours()) return Arrival::kClosed;
+  if (arrived <= 0) return Arrival::kNothing;
   if (polled[1].revents != 0) ReadOutput();
   if (polled[0].revents == 0) return Arrival::kNothing;
   char chunk[4096];
@@ -270,7 +271,7 @@ ChildProcess::Arrival ChildProcess::ReadAvailable(int timeout_ms) {
 void ChildProcess::ReadOutput() {
   char chunk[4096];
   // A bounded number of reads: a child that prints without end must still meet its deadline.
-  for (int i = 0; i < kMaxOutputReads; ++i) {
+  for (int i = 0; i < kMaxOutputReads && output_.is_ours(); ++i) {
     const ssize_t got = ::read(output_.get(), chunk, sizeof chunk);
     if (got == 0) output_.Reset();
     if (got <= 0) return;

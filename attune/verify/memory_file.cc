@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/open_file.h"
+
 namespace attune {
 namespace {
 
@@ -24,7 +26,7 @@ Status SystemError(const std::string& doing) {
 }
 
 Result<UniqueFd> Duplicate(int fd) {
-  UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!own.valid()) return SystemError(fmt::format("Duplicating descriptor {}", fd));
   return own;
 }
@@ -32,7 +34,8 @@ Result<UniqueFd> Duplicate(int fd) {
 }  // namespace
 
 Result<MemoryFile> MemoryFile::Create(size_t size_bytes) {
-  UniqueFd fd(::memfd_create("attune-problem", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd fd =
+      AboveStandard(UniqueFd(::memfd_create("attune-problem", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
   if (!fd.valid()) return SystemError("Creating a memory file");
   if (::ftruncate(fd.get(), static_cast<off_t>(size_bytes)) != 0) {
     return SystemError(fmt::format("Growing a memory file to {} bytes", size_bytes));

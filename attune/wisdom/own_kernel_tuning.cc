@@ -21,14 +21,20 @@ Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const 
 }
 
 Result<ChildOptions> ChildrenAt(const OwnKernelPlace& place) {
+  return ChildrenOn(place.backend, place.device_spec, place.evaluator, place.variables);
+}
+
+Result<ChildOptions> ChildrenOn(const Backend& backend, const std::string& device_spec,
+                                const std::filesystem::path& evaluator,
+                                const std::vector<std::string>& variables) {
   ChildOptions children;
-  children.program = place.evaluator;
+  children.program = evaluator;
   if (children.program.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
   }
-  children.device = place.device_spec;
-  children.variables = place.variables;
-  ShareIfCostly(place.backend, children);
+  children.device = device_spec;
+  children.variables = variables;
+  ShareIfCostly(backend, children);
   return children;
 }
 

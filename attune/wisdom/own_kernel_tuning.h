@@ -34,6 +34,10 @@ Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const 
 // Of an evaluator there. Its children find the kernel by ATTUNE_KERNEL_PATH. kNotFound if there is
 // no program for them.
 Result<ChildOptions> ChildrenAt(const OwnKernelPlace& place);
+// The same for what needs no records.
+Result<ChildOptions> ChildrenOn(const Backend& backend, const std::string& device_spec,
+                                const std::filesystem::path& evaluator,
+                                const std::vector<std::string>& variables);
 
 // Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the
 // program of: a crash, a hang or a wrong result costs its candidate. If a choice stands already,

@@ -8,7 +8,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
-#include "attune/base/process_variables.h"
+#include "attune/base/path_variable.h"
 #include "attune/base/program_run.h"
 #include "attune/base/scratch_folder.h"
 
@@ -35,7 +35,13 @@ std::string VersionIn(const std::string& text) {
 
 Hipcc::Hipcc(int64_t build_deadline_ns) : deadline_ns(build_deadline_ns) {
   report.name = "hipcc";
-  const std::string chosen = VariableOr(kHipccVariable, "");
+  const Result<std::string> named = CodeNameIn(kHipccVariable);
+  if (!named.ok()) {
+    report.chosen_by = kHipccVariable;
+    report.missing = named.error().message();
+    return;
+  }
+  const std::string& chosen = *named;
   if (!chosen.empty()) report.chosen_by = kHipccVariable;
   report.path = FindProgram(chosen.empty() ? kUsualProgram : chosen);
   if (report.path.empty()) {

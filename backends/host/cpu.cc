@@ -1,13 +1,16 @@
 #include "backends/host/cpu.h"
 
 #include <cpuid.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/base/usable_cores.h"
 
 namespace attune::host {
@@ -99,8 +102,12 @@ void DescribeInstructionSets(CpuDescription& cpu) {
 }
 
 std::string ModelName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
+  // What the first core says is at the beginning; all of them take milliseconds to list.
+  char beginning[4096] = "";
+  const UniqueFd fd = OpenFile("/proc/cpuinfo", O_RDONLY);
+  const ssize_t got = ::read(fd.get(), beginning, sizeof beginning);
+  std::istringstream lines(std::string(beginning, static_cast<size_t>(std::max<ssize_t>(got, 0))));
+  for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("model name")) continue;
     const size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
     if (begin != std::string::npos) return line.substr(begin);

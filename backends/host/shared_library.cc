@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
 #include "backends/host/symbol_scope.h"
@@ -89,6 +89,13 @@ std::string FingerprintOfFile(const std::string& path) {
 Result<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>& names) {
   std::string reasons;
   for (const std::string& name : names) {
+    // A name alone is searched for by the system; the folder of a process may be anybody's.
+    const bool is_relative = name.find('/') != std::string::npos && !name.starts_with('/');
+    if (is_relative) {
+      reasons += fmt::format("{}'{}' is a relative path; give the whole path",
+                             reasons.empty() ? "" : "; ", name);
+      continue;
+    }
     const bool was_loaded = IsLoaded(name);
     if (void* handle = ::dlopen(name.c_str(), kOpenFlags)) return SharedLibrary(handle, was_loaded);
     reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", ::dlerror());

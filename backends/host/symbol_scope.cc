@@ -94,15 +94,8 @@ Object ObjectAt(const void* address) {
 }  // namespace
 
 std::string PathOfObjectAt(const void* address) {
-  Dl_info info{};
-  void* map = nullptr;
-  if (::dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0) return "";
-  // dladdr() says argv[0] for the program, whatever that is.
-  const char* name = static_cast<const link_map*>(map)->l_name;
-  const std::string path = name == nullptr || *name == '\0' ? "/proc/self/exe" : name;
-  std::error_code error;
-  const auto resolved = std::filesystem::canonical(path, error);
-  return error ? path : resolved.string();
+  const auto file = FileMappedAt(address);
+  return file.ok() ? file->string() : "";
 }
 
 Definition FindInGlobalScope(const std::vector<std::string>& names) {

@@ -5,13 +5,13 @@
 #include <link.h>
 
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.h>
 
+#include "attune/base/code_folder.h"
 #include "backends/onednn/onednn_adapter.h"
 
 namespace attune::onednn {
@@ -68,9 +68,8 @@ LibraryReport ReportLibrary() {
   report.build_id = LibraryCommit();
   Dl_info where{};
   if (::dladdr(reinterpret_cast<const void*>(&dnnl_version), &where) == 0) return report;
-  std::error_code error;
-  report.path = std::filesystem::canonical(where.dli_fname, error).string();
-  if (error) report.path = where.dli_fname;
+  const auto file = FileMappedAt(reinterpret_cast<const void*>(&dnnl_version));
+  report.path = file.ok() ? file->string() : where.dli_fname;
   if (report.build_id.empty()) {
     BuildIdSearch search{reinterpret_cast<ElfW(Addr)>(where.dli_fbase), ""};
     ::dl_iterate_phdr(&VisitObject, &search);

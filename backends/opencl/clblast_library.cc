@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
 #include "backends/opencl/cl_handles.h"
@@ -45,12 +46,10 @@ ClblastLibrary LoadClblast() {
                         Find(library, "CLBlastSgemmStridedBatched", clblast.sgemm_batched) &&
                         Find(library, "CLBlastDgemmStridedBatched", clblast.dgemm_batched) &&
                         Find(library, "CLBlastSconvgemm", clblast.sconvgemm);
-  Dl_info place = {};
-  if (::dladdr(reinterpret_cast<void*>(clblast.sgemm), &place) != 0) {
-    std::error_code error;
-    const std::filesystem::path file = std::filesystem::canonical(place.dli_fname, error);
-    clblast.report.path = error ? place.dli_fname : file.string();
-    clblast.report.version = VersionOf(file);
+  const auto file = FileMappedAt(reinterpret_cast<const void*>(clblast.sgemm));
+  if (complete && file.ok()) {
+    clblast.report.path = file->string();
+    clblast.report.version = VersionOf(*file);
     const Result<std::string> content = ReadFile(clblast.report.path);
     if (content.ok()) clblast.report.build_id = FingerprintOf(*content).ToHex();
   }

@@ -11,7 +11,7 @@ namespace attune::capture {
 namespace {
 
 std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = ::secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 
@@ -32,6 +32,11 @@ Settings Read() {
                            ReadNumber(kCountVariable, settings.count) &&
                            ReadNumber(kMaxBytesVariable, settings.max_bytes);
   if (is_readable) settings.spool = Variable(kSpoolVariable);
+  if (!settings.spool.empty() && settings.spool[0] != '/') {
+    face::Say("%s is '%s', which is a relative path; nothing is captured.", kSpoolVariable,
+              settings.spool.c_str());
+    settings.spool.clear();
+  }
   const std::string names = Variable(kKernelsVariable);
   for (size_t at = 0; at < names.size();) {
     const size_t end = std::min(names.find('\n', at), names.size());

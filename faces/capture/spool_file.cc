@@ -22,13 +22,23 @@ namespace {
 constexpr size_t kPartBytes = size_t{4} << 20;
 constexpr const char* kTemporary = ".tmp";
 
+// Never as one of the standard descriptors, which the program may have closed.
+int OpenAboveStandard(const std::string& path, int flags) {
+  constexpr int kFirst = 3;
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (fd < 0 || fd >= kFirst) return fd;
+  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirst);
+  ::close(fd);
+  return above;
+}
+
 std::string PathOf(const std::string& name) { return TheSettings().spool + "/" + name; }
 
 }  // namespace
 
 void NoteEvent(std::string_view kernel, std::string_view word, std::string_view text) {
   const std::string path = PathOf(std::to_string(::getpid()) + kEventsEnding);
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int fd = OpenAboveStandard(path, O_WRONLY | O_CREAT | O_APPEND);
   std::string line;
   for (const std::string_view part : {kernel, word, text}) {
     for (const char c : part) line += c == '\t' || c == '\n' ? ' ' : c;
@@ -57,7 +67,7 @@ bool SpoolFile::Fail(const std::string& what) {
 bool SpoolFile::Create() {
   static std::atomic<unsigned> next = 0;
   path_ = PathOf(std::to_string(::getpid()) + "-" + std::to_string(next++) + kTemporary);
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  fd_ = OpenAboveStandard(path_, O_RDWR | O_CREAT | O_EXCL);
   if (fd_ < 0) return Fail("cannot create '" + path_ + "': " + std::strerror(errno));
   return Write(kSpoolMagic, sizeof kSpoolMagic);
 }

@@ -1,6 +1,6 @@
 #include "faces/cublas/real_function.h"
 
-#include <dlfcn.h>
+#include <limits.h>
 
 #include <atomic>
 #include <cstring>
@@ -15,10 +15,10 @@ namespace {
 
 // The file of the object around `address` is libcublas.so.N or libcublasLt.so.N.
 bool IsInCublas(const void* address) {
-  Dl_info object;
-  if (::dladdr(address, &object) == 0 || object.dli_fname == nullptr) return false;
-  const char* slash = std::strrchr(object.dli_fname, '/');
-  return std::strncmp(slash == nullptr ? object.dli_fname : slash + 1, "libcublas", 9) == 0;
+  char name[PATH_MAX];
+  if (!face::NameOfObject(address, name, sizeof name)) return false;
+  const char* slash = std::strrchr(name, '/');
+  return std::strncmp(slash == nullptr ? name : slash + 1, "libcublas", 9) == 0;
 }
 
 void SayMissing(const char* name) {

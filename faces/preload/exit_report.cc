@@ -31,7 +31,7 @@ void SaySummary(const Tally& tally) {
 
 // The verb says which process it became.
 bool WasStartedByVerb() {
-  const char* process = std::getenv(ATTUNE_FACE_VARIABLE "_PROCESS");
+  const char* process = ::secure_getenv(ATTUNE_FACE_VARIABLE "_PROCESS");
   return process != nullptr && std::strtol(process, nullptr, 10) == static_cast<long>(::getpid());
 }
 

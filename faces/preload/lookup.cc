@@ -1,6 +1,7 @@
 #include "faces/preload/lookup.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -53,7 +54,9 @@ void* Lookup(void* handle, const char* name) {
   return found != nullptr && !IsOurs(found) ? found : nullptr;
 }
 
-// `name` in the object at `path`, which is loaded, and in what it depends on.
+// `name` in the object of that name, which is loaded, and in what it depends on. The loader
+// compares names before it looks at files, so a relative one means what it meant when it was
+// loaded.
 void* LookupIn(const char* path, const char* name) {
   void* handle = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
@@ -109,8 +112,13 @@ void RefuseSecondCopy(const char* path) {
 }
 
 void* LookupInNamed(const char* name) {
-  const char* path = std::getenv(kVariable);
+  const char* path = ::secure_getenv(kVariable);
   if (path == nullptr || *path == '\0') return nullptr;
+  if (IsRelative(path)) {
+    Die("Cannot use %s: '%s' is a relative path, and code is loaded by absolute paths only. Give "
+        "the whole path.",
+        kVariable, path);
+  }
   RefuseSecondCopy(path);
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -129,11 +137,8 @@ void* LookupInNamed(const char* name) {
 }
 
 void* LookupFromObjectOf(const void* address, const char* name) {
-  Dl_info object;
-  if (address == nullptr || ::dladdr(address, &object) == 0 || object.dli_fname == nullptr) {
-    return nullptr;
-  }
-  return LookupIn(object.dli_fname, name);
+  char path[PATH_MAX];
+  return NameOfObject(address, path, sizeof path) ? LookupIn(path, name) : nullptr;
 }
 
 // Names are copied first: opening an object from within dl_iterate_phdr() is not allowed for.
@@ -173,6 +178,18 @@ CodeRange RangeAround(const void* address) {
   return search.found;
 }
 
+bool IsRelative(const char* path) { return path[0] != '/' && std::strchr(path, '/') != nullptr; }
+
+bool NameOfObject(const void* address, char* name, uint64_t size) {
+  Dl_info object;
+  void* map = nullptr;
+  if (address == nullptr || ::dladdr1(address, &object, &map, RTLD_DL_LINKMAP) == 0) return false;
+  // Not dli_fname, which is argv[0] for the program: that names any file at all.
+  const char* known = map == nullptr ? nullptr : static_cast<const link_map*>(map)->l_name;
+  if (known == nullptr || *known == '\0') return false;
+  return static_cast<uint64_t>(std::snprintf(name, size, "%s", known)) < size;
+}
+
 void* FindRealIfAny(const char* name, const void* caller) {
   void* found = LookupInNamed(name);
   if (found == nullptr) found = Lookup(RTLD_NEXT, name);
@@ -196,12 +213,9 @@ void* FindBeside(const void* function, const char* name) {
 }
 
 const char* DefiningObject(const char* name, char* path, uint64_t size) {
-  Dl_info object;
   void* found = Lookup(RTLD_NEXT, name);
   if (found == nullptr) found = LookupEverywhere(name);
-  if (found == nullptr || ::dladdr(found, &object) == 0) return nullptr;
-  std::snprintf(path, size, "%s", object.dli_fname);
-  return path;
+  return found != nullptr && NameOfObject(found, path, size) ? path : nullptr;
 }
 
 }  // namespace attune::face

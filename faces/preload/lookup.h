@@ -19,6 +19,12 @@ struct CodeRange {
 // That of the object around `address`; one that contains nothing if there is none.
 CodeRange RangeAround(const void* address);
 
+// Whether `path` would be seen from the folder in which the process happens to be.
+bool IsRelative(const char* path);
+
+// The name by which the loader knows the library around `address`; false for the program itself.
+bool NameOfObject(const void* address, char* name, uint64_t size);
+
 // What `caller`, an address in the program or library that calls, would have been bound to if this
 // library were not preloaded: the next definition in the global scope, else one in the dependencies
 // of the calling object (a library opened RTLD_LOCAL, as Python does), else of any loaded object.

@@ -1,11 +1,15 @@
 #include "faces/preload/runtime_library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
 
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "attune/base/mapped_file.h"
+#include "faces/preload/lookup.h"
 
 namespace attune::face {
 namespace {
@@ -16,52 +20,69 @@ bool Bind(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// The run time in the folder of this library, or one above it. By its path: the loader looks for a
-// bare name where the caller of dlopen() says, and in a program with a sanitizer that is the
-// sanitizer.
-void* OpenBeside() {
-  Dl_info here;
-  if (::dladdr(reinterpret_cast<const void*>(&OpenBeside), &here) == 0) return nullptr;
-  const char* slash = std::strrchr(here.dli_fname, '/');
-  if (slash == nullptr) return nullptr;
-  const int folder = static_cast<int>(slash - here.dli_fname);
-  for (const char* above : {"", "../"}) {
-    char path[PATH_MAX];
-    std::snprintf(path, sizeof path, "%.*s/%s" ATTUNE_RUNTIME_FILE, folder, here.dli_fname, above);
-    if (void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL)) return library;
+// The path of the run time: beside this library, or one folder above it.
+MappedFile FindRuntime(char* path, size_t size) {
+  char library[PATH_MAX];
+  const MappedFile found =
+      FindMappedFile(reinterpret_cast<const void*>(&FindRuntime), library, sizeof library);
+  if (found != MappedFile::kFound) return found;
+  *std::strrchr(library, '/') = '\0';
+  for (const char* place : {"", "/.."}) {
+    const int length = std::snprintf(path, size, "%s%s/%s", library, place, ATTUNE_RUNTIME_FILE);
+    const bool fits = length > 0 && static_cast<size_t>(length) < size;
+    if (fits && ::access(path, F_OK) == 0) break;
   }
-  return nullptr;
+  return found;
 }
 
-}  // namespace
-
-bool RuntimeLibrary::Open(char* reason, size_t size) {
-  const char* path = std::getenv(ATTUNE_FACE_VARIABLE "_RUNTIME");
-  const bool is_named = path != nullptr && *path != '\0';
-  if (!is_named) path = ATTUNE_RUNTIME_FILE;
-  void* library = is_named ? nullptr : OpenBeside();
-  if (library == nullptr) library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    std::snprintf(reason, size, "Cannot load %s: %s.", path, ::dlerror());
-    return false;
-  }
+// False with a sentence for `reason`.
+bool BindAll(void* library, const char* path, RuntimeLibrary& bound, char* reason, size_t size) {
   decltype(&attune_api_version) api_version = nullptr;
   if (!Bind(library, "attune_api_version", api_version) ||
-      !Bind(library, "attune_runtime_create", create) ||
-      !Bind(library, "attune_run_gemm", run_gemm) ||
-      !Bind(library, "attune_last_message", last_message)) {
+      !Bind(library, "attune_runtime_create", bound.create) ||
+      !Bind(library, "attune_run_gemm", bound.run_gemm) ||
+      !Bind(library, "attune_last_message", bound.last_message)) {
     std::snprintf(reason, size, "%s is not the run time of attune: %s.", path, ::dlerror());
     return false;
   }
   // Older ones have none: they write what was recorded at the exit alone, and nothing in children.
-  (void)Bind(library, "attune_flush_records", flush_records);
-  (void)Bind(library, "attune_record_gemm", record_gemm);
+  (void)Bind(library, "attune_flush_records", bound.flush_records);
+  (void)Bind(library, "attune_record_gemm", bound.record_gemm);
   if (api_version() < ATTUNE_API_VERSION) {
     std::snprintf(reason, size, "%s has version %d of the interface, but version %d is needed.",
                   path, api_version(), ATTUNE_API_VERSION);
     return false;
   }
   return true;
+}
+
+}  // namespace
+
+RuntimeLibrary::Outcome RuntimeLibrary::Open(char* reason, size_t size) {
+  constexpr const char* kVariable = ATTUNE_FACE_VARIABLE "_RUNTIME";
+  const char* named = ::secure_getenv(kVariable);
+  const bool is_named = named != nullptr && *named != '\0';
+  char found[PATH_MAX];
+  const MappedFile where = is_named ? MappedFile::kFound : FindRuntime(found, sizeof found);
+  if (where != MappedFile::kFound) {
+    std::snprintf(reason, size, "Cannot find %s: %s.", ATTUNE_RUNTIME_FILE,
+                  ::attune::Reason(where));
+    return Outcome::kNoPath;
+  }
+  const char* path = is_named ? named : found;
+  if (is_named && IsRelative(named)) {
+    std::snprintf(reason, size,
+                  "Cannot use %s: '%s' is a relative path, and code is loaded by absolute paths "
+                  "only. Give the whole path.",
+                  kVariable, named);
+    return Outcome::kFailed;
+  }
+  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::snprintf(reason, size, "Cannot load %s: %s.", path, ::dlerror());
+    return Outcome::kFailed;
+  }
+  return BindAll(library, path, *this, reason, size) ? Outcome::kOpen : Outcome::kFailed;
 }
 
 }  // namespace attune::face

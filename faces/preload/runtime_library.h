@@ -15,9 +15,13 @@ struct RuntimeLibrary {
   decltype(&attune_flush_records) flush_records = nullptr;
   decltype(&attune_record_gemm) record_gemm = nullptr;
 
-  // False if the library or one of the functions is missing; `reason`, which has room for `size`
-  // bytes, then gets the sentence.
-  bool Open(char* reason, size_t size);
+  enum class Outcome {
+    kOpen,
+    kFailed,  // The library or one of the functions is missing.
+    kNoPath,  // Nobody can tell where it is: /proc is not mounted, or this library was replaced.
+  };
+  // `reason`, which has room for `size` bytes, gets the sentence if it is not kOpen.
+  Outcome Open(char* reason, size_t size);
 };
 
 }  // namespace attune::face

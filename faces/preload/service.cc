@@ -29,7 +29,7 @@ class Computing {
 void TakeMessage(void*, const char* line) { SayLine(line); }
 
 bool HasPolicy() {
-  const char* policy = std::getenv("ATTUNE_POLICY");
+  const char* policy = ::secure_getenv("ATTUNE_POLICY");
   return policy != nullptr && *policy != '\0';
 }
 
@@ -124,8 +124,11 @@ void Service::SayLimit(const char* why) {
 bool Service::OpenLibrary() {
   const Computing computing(is_computing_);
   char reason[kMaxReason];
-  if (library_.Open(reason, sizeof reason)) return true;
-  SayFailure(reason);
+  const RuntimeLibrary::Outcome outcome = library_.Open(reason, sizeof reason);
+  if (outcome == RuntimeLibrary::Outcome::kOpen) return true;
+  // In a process without /proc nothing of attune works, as whoever set it up expects.
+  const bool is_quiet = outcome == RuntimeLibrary::Outcome::kNoPath && ForcedChoice() == nullptr;
+  if (!is_quiet) SayFailure(reason);
   return false;
 }
 
@@ -143,7 +146,7 @@ attune_runtime* Service::Create(attune_options options) {
   }
   if (is_recording_) {
     options.policy = ATTUNE_RECORD;
-    options.record_tag = std::getenv("ATTUNE_RECORD_TAG");
+    options.record_tag = ::secure_getenv("ATTUNE_RECORD_TAG");
   }
   const int place = runtime_count_.fetch_add(1);
   if (place >= kMaxRuntimes) return nullptr;

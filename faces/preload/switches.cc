@@ -8,14 +8,14 @@
 namespace attune::face {
 
 bool IsSet(const char* variable) {
-  const char* value = std::getenv(variable);
+  const char* value = ::secure_getenv(variable);
   if (value == nullptr || *value == '\0' || std::strcmp(value, "0") == 0) return false;
   if (std::strcmp(value, "1") == 0) return true;
   Die("%s is '%s'. It may be '1' or '0'.", variable, value);
 }
 
 Mode ReadMode() {
-  const char* value = std::getenv(ATTUNE_FACE_VARIABLE);
+  const char* value = ::secure_getenv(ATTUNE_FACE_VARIABLE);
   if (value == nullptr || *value == '\0' || std::strcmp(value, "serve") == 0) return Mode::kServe;
   if (std::strcmp(value, "record") == 0) return Mode::kRecord;
   if (std::strcmp(value, "off") == 0) return Mode::kOff;
@@ -23,7 +23,7 @@ Mode ReadMode() {
 }
 
 const char* ForcedChoice() {
-  const char* forced = std::getenv("ATTUNE_FORCE");
+  const char* forced = ::secure_getenv("ATTUNE_FORCE");
   return forced == nullptr || *forced == '\0' ? nullptr : forced;
 }
 

@@ -1,10 +1,10 @@
 #include "apps/attune/model/pruning_options.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "attune/base/process_variables.h"
 #include "attune/forecast/model_origin.h"
 #include "attune/runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
@@ -22,8 +22,8 @@ Result<ModelLocation> LocationOf(Application& application, const PruningOptions&
     location.files = {options.file};
     return location;
   }
-  if (const char* const named = std::getenv("ATTUNE_TIME_MODELS")) {
-    location.files = PathsIn(named);
+  if (const auto named = ValueOf(VariablesOfProcess(), "ATTUNE_TIME_MODELS")) {
+    location.files = PathsIn(*named);
     return location;
   }
   ATTUNE_ASSIGN_OR_RETURN(location.database, application.DatabasePath());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cerrno>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +17,14 @@
 
 #ifdef ATTUNE_WITH_XSMM
 #include <libxsmm.h>
+
+// What libxsmm calls in the place of open(), for the one file that it opens: its lock in /tmp
+// (cmake/AttuneDependencies.cmake). Without the lock it is not the only one, which changes what it
+// prints when it is told to be verbose.
+extern "C" int attune_xsmm_open(const char*, int, ...) {
+  errno = EACCES;
+  return -1;
+}
 #endif
 
 namespace attune::host {
