@@ -17,7 +17,7 @@
 namespace attune {
 namespace {
 
-// Longer than a gate keeps a fork() waiting, and not as long as a run time takes to stop at most.
+// Longer than a gate keeps a fork() waiting.
 constexpr std::chrono::milliseconds kPatience = 3 * ForkGate::kLongestWait;
 
 enum ExitCode { kForkWasOver = 0, kForkWaited = 1, kNobodyStopped = 2, kNoFork = 3 };
@@ -27,7 +27,7 @@ enum ExitCode { kForkWasOver = 0, kForkWaited = 1, kNobodyStopped = 2, kNoFork =
   auto& stopping = *new std::promise<void>;
   auto& forked = *new std::promise<void>;
   // Left behind, as programs leave run times.
-  (void)new StopAtExit([&] {
+  (void)new StopAtExit([&](std::chrono::nanoseconds) {
     stopping.set_value();
     const auto waited = forked.get_future().wait_for(kPatience);
     ::_exit(waited == std::future_status::ready ? kForkWasOver : kForkWaited);
@@ -53,7 +53,7 @@ TEST(ExitFork, WhoIsDestroyedWaitsForItsStop) {
   const int child = InChild([]() -> int {
     static bool has_stopped = false;
     auto& stopping = *new std::promise<void>;
-    auto* const guard = new StopAtExit([&] {
+    auto* const guard = new StopAtExit([&](std::chrono::nanoseconds) {
       stopping.set_value();
       // Time for the other thread to come to the destructor.
       std::this_thread::yield();

@@ -1,0 +1,207 @@
+/* A program with a BLAS that does to its process what programs do: blas_guest STEP...
+ *
+ *   products=N[:MS]  N products of different shapes, checked, with a pause behind each
+ *   sleep=MS
+ *   await_socket=MS  waits until somebody else has opened a socket in this process
+ *   closefrom=FD     closes every descriptor from FD on, as daemons do
+ *   close_standard   closes descriptors 0 to 2
+ *   are_closed       fails if one of these is open
+ *   sockets=N        opens N pairs of connected sockets
+ *   ping=N           sends N messages over each of them, both ways; fails if another one arrives
+ *   take             puts a file of its own in the place of every descriptor that it has not opened
+ *   has_files        fails if one of these files was written to or closed
+ *   chdir=FOLDER
+ *   fork             goes on in a child; the parent waits and takes over its exit status
+ *   compute          starts a thread that computes until the end
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void cblas_sgemm(int, int, int, int32_t, int32_t, int32_t, float, const float*, int32_t,
+                 const float*, int32_t, float, float*, int32_t);
+
+enum { kMaxDescriptors = 256, kMaxSize = 64 };
+
+static char ours[kMaxDescriptors]; /* Of descriptors: whether this program has opened it. */
+static int pairs[kMaxDescriptors][2];
+static int pair_count;
+static int taken[kMaxDescriptors];
+static int taken_count;
+
+static void Fail(int status, const char* what) {
+  fprintf(stderr, "blas_guest: %s (%s)\n", what, strerror(errno));
+  _exit(status);
+}
+
+static void Sleep(long ms) {
+  const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&pause, NULL);
+}
+
+static void Product(int number) {
+  const int m = 3 + number % 50, n = 2 + number / 50 % 50, k = 4 + number % 7;
+  static __thread float a[kMaxSize * kMaxSize], b[kMaxSize * kMaxSize], c[kMaxSize * kMaxSize];
+  for (int i = 0; i < m * k; ++i) a[i] = 2;
+  for (int i = 0; i < k * n; ++i) b[i] = 3;
+  cblas_sgemm(102, 111, 111, m, n, k, 1, a, m, b, k, 0, c, m);
+  for (int i = 0; i < m * n; ++i) {
+    if (c[i] != 6.0f * (float)k) Fail(3, "a product is wrong");
+  }
+}
+
+static int IsSocket(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+static void AwaitSocket(long ms) {
+  for (; ms > 0; ms -= 5) {
+    for (int fd = 3; fd < kMaxDescriptors; ++fd) {
+      if (!ours[fd] && IsSocket(fd)) return;
+    }
+    Sleep(5);
+  }
+  Fail(6, "nobody has opened a socket");
+}
+
+static void OpenSockets(int count) {
+  for (int i = 0; i < count; ++i) {
+    int* pair = pairs[pair_count++];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) Fail(2, "socketpair");
+    ours[pair[0]] = ours[pair[1]] = 1;
+  }
+}
+
+static void Send(int from, int to) {
+  char message[4096];
+  struct pollfd ready = {to, POLLIN, 0};
+  if (write(from, "ping", 4) != 4) Fail(4, "a socket of the program cannot be written to");
+  if (poll(&ready, 1, 2000) != 1) Fail(4, "a message of the program was lost");
+  const ssize_t size = read(to, message, sizeof message);
+  if (size != 4 || memcmp(message, "ping", 4) != 0) Fail(4, "the program received another message");
+}
+
+static void Ping(int count) {
+  for (int i = 0; i < count; ++i) {
+    for (int pair = 0; pair < pair_count; ++pair) {
+      Send(pairs[pair][0], pairs[pair][1]);
+      Send(pairs[pair][1], pairs[pair][0]);
+    }
+    Sleep(50);
+  }
+}
+
+static void Take(void) {
+  char folder[] = "/tmp/attune-guest-XXXXXX";
+  if (mkdtemp(folder) == NULL || chdir(folder) != 0) Fail(2, folder);
+  for (int fd = 3; fd < kMaxDescriptors; ++fd) {
+    if (ours[fd] || fcntl(fd, F_GETFD) < 0) continue;
+    char name[32];
+    snprintf(name, sizeof name, "of-the-program-%d", fd);
+    const int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || write(file, "mine", 4) != 4 || lseek(file, 0, SEEK_SET) != 0) Fail(2, name);
+    unlink(name);
+    if (dup2(file, fd) != fd) Fail(2, name);
+    close(file);
+    ours[fd] = 1;
+    taken[taken_count++] = fd;
+  }
+  if (chdir("/") != 0 || rmdir(folder) != 0) Fail(2, folder);
+}
+
+static void CheckTaken(void) {
+  if (taken_count == 0) Fail(7, "attune had nothing open");
+  for (int i = 0; i < taken_count; ++i) {
+    char content[8] = "";
+    if (pread(taken[i], content, sizeof content, 0) != 4 || memcmp(content, "mine", 4) != 0) {
+      Fail(7, "a file of the program was closed or written to");
+    }
+    if (lseek(taken[i], 0, SEEK_CUR) != 0) Fail(7, "a file of the program was read from");
+  }
+}
+
+static void CheckStandard(void) {
+  for (int fd = 0; fd < 3; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) Fail(5, "a standard descriptor was taken");
+  }
+}
+
+static void* Compute(void* unused) {
+  for (int i = 0;; ++i) Product(i % 2000);
+  return unused;
+}
+
+static void Fork(void) {
+  const pid_t child = fork();
+  if (child == 0) return;
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) Fail(2, "fork");
+  exit(WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status));
+}
+
+static void Products(const char* text) {
+  static int next;
+  const int count = atoi(text);
+  const char* pause = strchr(text, ':');
+  for (int i = 0; i < count; ++i) {
+    Product(next++);
+    if (pause != NULL) Sleep(atol(pause + 1));
+  }
+}
+
+static void Step(const char* step) {
+  const char* value = strchr(step, '=');
+  const size_t length = value == NULL ? strlen(step) : (size_t)(value - step);
+  const char* text = value == NULL ? "" : value + 1;
+  pthread_t thread;
+#define IS(name) (length == sizeof(name) - 1 && strncmp(step, name, length) == 0)
+  if (IS("products")) {
+    Products(text);
+  } else if (IS("sleep")) {
+    Sleep(atol(text));
+  } else if (IS("await_socket")) {
+    AwaitSocket(atol(text));
+  } else if (IS("closefrom")) {
+    for (int fd = atoi(text); fd < kMaxDescriptors; ++fd) close(fd);
+  } else if (IS("close_standard")) {
+    for (int fd = 0; fd < 3; ++fd) close(fd);
+  } else if (IS("are_closed")) {
+    CheckStandard();
+  } else if (IS("sockets")) {
+    OpenSockets(atoi(text));
+  } else if (IS("ping")) {
+    Ping(atoi(text));
+  } else if (IS("take")) {
+    Take();
+  } else if (IS("has_files")) {
+    CheckTaken();
+  } else if (IS("chdir")) {
+    if (chdir(text) != 0) Fail(2, text);
+  } else if (IS("fork")) {
+    Fork();
+  } else if (IS("compute")) {
+    if (pthread_create(&thread, NULL, Compute, NULL) != 0) Fail(2, "pthread_create");
+  } else {
+    Fail(2, step);
+  }
+#undef IS
+}
+
+int main(int count, char** steps) {
+  for (int fd = 0; fd < kMaxDescriptors; ++fd) ours[fd] = fcntl(fd, F_GETFD) >= 0;
+  for (int i = 1; i < count; ++i) Step(steps[i]);
+  return 0;
+}

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Programs that do to their process what programs do, beside attune: they close descriptors and open
+their own, change their folder, exit at any moment, and have files of attune's cut under their feet.
+
+  guests.py --attune PROGRAM --library libattune_blas.so --guest PROGRAM
+
+The guest is tests/blas/blas_guest.c.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+OPTIONS = None
+TIMEOUT_S = 60
+# docs/serving.md: what an exit takes longer than without attune, and what this machine may add.
+LONGEST_EXIT_S = 0.5
+SLACK_S = 0.7
+
+
+def guest(folder, *steps, preload=None, **variables):
+    """(command, environment) of the guest with attune and a database in `folder`."""
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith(("ATTUNE_", "XDG_")) and key != "LD_PRELOAD"}
+    environment.update({"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"),
+                        "XDG_CACHE_HOME": str(folder / "cache"), "ATTUNE_LOCK_FOLDER": str(folder),
+                        "ATTUNE_DB": str(folder / "t.db"),
+                        "LD_PRELOAD": preload or str(OPTIONS.library)}, **variables)
+    return [str(OPTIONS.guest), *steps], environment
+
+
+class Guests(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="attune-guests-")
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        self.database = self.folder / "t.db"
+
+    def run_guest(self, *steps, status=0, cwd=None, **variables):
+        """(standard error, seconds)."""
+        command, environment = guest(self.folder, *steps, **variables)
+        begin = time.monotonic()
+        done = subprocess.run(command, env=environment, cwd=cwd or self.folder, timeout=TIMEOUT_S,
+                              capture_output=True, text=True, check=False)
+        elapsed = time.monotonic() - begin
+        self.assertEqual(done.returncode, status, (steps, done.stderr))
+        return done.stderr, elapsed
+
+    def start_guest(self, *steps, **variables):
+        command, environment = guest(self.folder, *steps, **variables)
+        return subprocess.Popen(command, env=environment, cwd=self.folder, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def finish(self, process):
+        _, err = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, 0, err)
+        return err
+
+    def tune(self, *problems):
+        environment = guest(self.folder)[1]
+        del environment["LD_PRELOAD"]
+        words = [word for problem in problems for word in ("--problem", problem)]
+        subprocess.run([str(OPTIONS.attune), "tune", *words, "--per-problem", "0.1s"],
+                       env=environment, cwd=self.folder, check=True, capture_output=True,
+                       timeout=TIMEOUT_S)
+
+
+class Descriptors(Guests):
+    def test_a_daemon_closes_them_while_the_tuner_works(self):
+        err, _ = self.run_guest("products=3", "await_socket=20000", "closefrom=3", "sockets=8",
+                                "products=3", "ping=20")
+        self.assertEqual(err, "")
+
+    def test_a_daemon_closes_them_between_problems(self):
+        err, _ = self.run_guest("products=2", "await_socket=20000", "sleep=6000", "closefrom=3",
+                                "sockets=8", "products=3", "ping=60", "products=3", "ping=10")
+        self.assertEqual(err, "")
+
+    def test_a_daemon_closes_them_at_any_moment(self):
+        for delay in (20, 60, 100, 200, 500, 1000, 1500, 2500):
+            with self.subTest(delay=delay):
+                self.run_guest("products=3", f"sleep={delay}", "closefrom=3", "sockets=8",
+                               "products=3", "ping=10")
+
+    def test_a_program_puts_its_files_in_their_place(self):
+        self.run_guest("products=3", "await_socket=20000", "take", "products=3", "sleep=3000",
+                       "products=3", "has_files")
+
+    def test_nothing_becomes_a_standard_descriptor(self):
+        self.tune("gemm@1{m=3,n=2,k=4}")
+        self.run_guest("close_standard", "products=3:100", "are_closed", "sleep=3000",
+                       "products=3:300", "are_closed")
+
+    def test_everything_is_closed_by_exec(self):
+        process = self.start_guest("products=3", "await_socket=20000", "sleep=3000")
+        seen = set()
+        while process.poll() is None:
+            with contextlib.suppress(OSError):
+                for entry in pathlib.Path(f"/proc/{process.pid}/fdinfo").iterdir():
+                    flags = int(entry.read_text().split("flags:")[1].split()[0], 8)
+                    name = os.readlink(f"/proc/{process.pid}/fd/{entry.name}")
+                    if int(entry.name) > 2:
+                        seen.add((name, bool(flags & os.O_CLOEXEC)))
+        self.finish(process)
+        self.assertEqual([name for name, is_closed in seen if not is_closed], [])
+        self.assertTrue(any(name.startswith("socket:") for name, _ in seen), seen)
+
+    def test_between_looks_only_the_socket_is_open(self):
+        process = self.start_guest("products=3", "await_socket=20000", "sleep=4000")
+        time.sleep(2)
+        names = {os.readlink(entry) for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()
+                 if int(entry.name) > 2}
+        self.finish(process)
+        self.assertFalse([name for name in names if not name.startswith("socket:")], names)
+
+
+class Folders(Guests):
+    def test_a_relative_preload_and_a_change_of_folder(self):
+        hostile = self.folder / "hostile"
+        for place in ("lib", "lib/attune", "libexec/attune", "bin", "."):
+            (hostile / place).mkdir(parents=True, exist_ok=True)
+            for name in ("libattune.so.1", "libattune.so", "libattune_blas.so", "attune-tuner",
+                         "attune-evaluator", "libopenblas.so.0"):
+                (hostile / place / name).write_bytes(b"no library")
+        (self.folder / "lib").symlink_to(OPTIONS.library.parent.parent)
+        self.tune("gemm@1{m=4,n=2,k=5}")
+        err, _ = self.run_guest(f"chdir={hostile}", "products=3", "await_socket=20000", "sleep=2500",
+                                preload="lib/attune/libattune_blas.so", ATTUNE_DB="t.db",
+                                ATTUNE_BLAS_STATS="1")
+        self.assertRegex(err, r"3 calls served")
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertEqual(sorted(path.name for path in hostile.glob("t.db*")), [])
+
+    def test_relative_paths_of_code_are_refused(self):
+        for variable in ("ATTUNE_BLAS_RUNTIME", "ATTUNE_BLAS_REAL"):
+            command, environment = guest(self.folder, "products=1", **{variable: "./x.so"})
+            done = subprocess.run(command, env=environment, cwd=self.folder, capture_output=True,
+                                  text=True, check=False, timeout=TIMEOUT_S)
+            self.assertIn(f"Cannot use {variable}: './x.so' is a relative path", done.stderr)
+
+    def test_without_proc_the_own_blas_computes(self):
+        command, environment = guest(self.folder, "products=3")
+        script = 'umount -l /proc && exec "$0" "$@"'
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, *command],
+                              env={**environment, "LD_PRELOAD": ""}, capture_output=True, text=True,
+                              check=False, timeout=TIMEOUT_S)
+        if done.returncode != 0:
+            self.skipTest(f"/proc cannot be taken away here: {done.stderr}")
+        script = 'umount -l /proc && LD_PRELOAD=$PRELOAD exec "$0" "$@"'
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, *command],
+                              env={**environment, "LD_PRELOAD": "",
+                                   "PRELOAD": str(OPTIONS.library)},
+                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertFalse(self.database.exists())
+
+
+class Exit(Guests):
+    def assert_quick(self, *steps, waits_s=0.0, **variables):
+        _, elapsed = self.run_guest(*steps, **variables)
+        self.assertLess(elapsed, waits_s + LONGEST_EXIT_S + SLACK_S, steps)
+
+    def test_at_any_moment(self):
+        for delay in (0, 10, 60, 100, 300, 1000, 2500):
+            with self.subTest(delay=delay):
+                self.assert_quick("products=5", f"sleep={delay}", waits_s=delay / 1000 + 0.3)
+
+    def test_after_the_descriptors_were_taken(self):
+        for delay in (500, 1000, 2000):
+            with self.subTest(delay=delay):
+                self.assert_quick("products=5", f"sleep={delay}", "closefrom=3", "sockets=8",
+                                  "products=2", waits_s=delay / 1000 + 0.3)
+
+    def test_in_the_child_of_a_fork(self):
+        self.assert_quick("products=5", "sleep=500", "fork", "products=2", waits_s=0.8)
+
+    def test_while_a_thread_computes(self):
+        self.assert_quick("products=5", "compute", "sleep=300", waits_s=0.6)
+
+    def test_with_a_tuner_that_does_not_answer(self):
+        tuner = self.folder / "silent"
+        tuner.write_text("#!/bin/sh\ntrap '' TERM HUP INT\nexec sleep 60\n")
+        tuner.chmod(0o755)
+        self.assert_quick("products=5", "await_socket=20000", "sleep=500", waits_s=0.9,
+                          ATTUNE_TUNER=str(tuner))
+
+    def test_with_a_database_that_is_locked(self):
+        self.tune("gemm@1{m=3,n=2,k=4}")
+        lock = sqlite3.connect(self.database, isolation_level=None)
+        self.addCleanup(lock.close)
+        lock.execute("PRAGMA locking_mode = EXCLUSIVE")
+        lock.execute("BEGIN EXCLUSIVE")
+        lock.execute("CREATE TABLE locked (a)")
+        self.assert_quick("products=5", "sleep=300", waits_s=0.6)
+
+    def test_with_an_index_that_another_process_is_writing(self):
+        self.tune("gemm@1{m=3,n=2,k=4}")
+        pathlib.Path(f"{self.database}.index").unlink()
+        turn = open(f"{self.database}.index.new", "w", encoding="ascii")
+        self.addCleanup(turn.close)
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        self.assert_quick("products=5", "sleep=300", waits_s=0.6)
+
+
+class Files(Guests):
+    """What attune reads is cut, overwritten and deleted while a program is served of it."""
+
+    def changed(self, change, **variables):
+        process = self.start_guest("products=60:50", ATTUNE_BLAS_STATS="1", **variables)
+        time.sleep(0.7)
+        for _ in range(4):
+            change()
+            time.sleep(0.4)
+        return self.finish(process)
+
+    def setUp(self):
+        super().setUp()
+        self.tune("gemm@1{m=3,n=2,k=4}", "gemm@1{m=4,n=2,k=5}", "gemm@1{m=13,n=2,k=7}")
+        self.index = pathlib.Path(f"{self.database}.index")
+        self.good = self.index.read_bytes()
+
+    def overwrite(self, path, content):
+        """In place, as `cp` and `rsync --inplace` do."""
+        with open(path, "r+b") as file:
+            file.truncate(0)
+            file.write(content)
+
+    def test_the_index(self):
+        for name, content in {"cut": b"", "halved": self.good[:len(self.good) // 2],
+                              "smaller": self.good[:100], "noise": os.urandom(len(self.good)),
+                              "larger": self.good + bytes(10_000_000),
+                              "the same": self.good}.items():
+            with self.subTest(name):
+                err = self.changed(lambda: self.overwrite(self.index, content))
+                self.assertIn("60 calls served", err)
+
+    def test_the_index_of_a_package(self):
+        attune = [str(OPTIONS.attune), "--db", str(self.database)]
+        (self.folder / "list.txt").write_text("gemm@1{m=3,n=2,k=4}\n")
+        package = self.folder / "package"
+        environment = guest(self.folder)[1]
+        del environment["LD_PRELOAD"]
+        for words in (["import", "list.txt", "--tag", "t"],
+                      ["package", "create", "--tag", "t", "--device", "cpu", "-o", str(package)]):
+            subprocess.run([*attune, *words], env=environment, cwd=self.folder, check=True,
+                           capture_output=True, timeout=TIMEOUT_S)
+        index, = package.glob("*index*")
+        for content in (b"", b"noise" * 100):
+            err = self.changed(lambda: self.overwrite(index, content), ATTUNE_DB="",
+                               ATTUNE_PACKAGES=str(package))
+            self.assertIn("60 calls served", err)
+
+    def test_the_index_is_deleted(self):
+        def delete():
+            with contextlib.suppress(FileNotFoundError):
+                self.index.unlink()
+        self.assertIn("60 calls served", self.changed(delete))
+
+    def test_the_files_of_the_database(self):
+        for suffix in ("", "-wal", "-shm"):
+            with self.subTest(suffix):
+                def cut():
+                    path = pathlib.Path(f"{self.database}{suffix}")
+                    path.touch()
+                    os.truncate(path, 0)
+                self.assertIn("60 calls served", self.changed(cut))
+
+    def test_the_state_of_the_log_is_cut_all_the_time(self):
+        over = threading.Event()
+
+        def cut():
+            while not over.is_set():
+                with contextlib.suppress(FileNotFoundError):
+                    os.truncate(f"{self.database}-shm", 0)
+        cutter = threading.Thread(target=cut)
+        cutter.start()
+        try:
+            self.run_guest("products=40:50")
+        finally:
+            over.set()
+            cutter.join()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for option in ("--attune", "--library", "--guest"):
+        parser.add_argument(option, type=pathlib.Path, required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main(argv=["guests.py", *rest], verbosity=2)
