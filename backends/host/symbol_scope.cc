@@ -5,7 +5,8 @@
 #include <link.h>
 
 #include <cstdint>
-#include <filesystem>
+
+#include "attune/base/code_folder.h"
 
 namespace attune::host {
 namespace {
