@@ -8,14 +8,18 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/path_variable.h"
+
 namespace attune {
 
 namespace fs = std::filesystem;
 
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::Make(const std::string& name) {
   std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  std::string path = ((error ? fs::path("/tmp") : parent) / (name + "-XXXXXX")).string();
+  const fs::path named = fs::temp_directory_path(error);
+  // What is compiled in there is loaded later, when the program may have changed its folder.
+  const fs::path parent = error ? "/tmp" : FromStart(named.string());
+  std::string path = (parent / (name + "-XXXXXX")).string();
   if (::mkdtemp(path.data()) == nullptr) {
     return Unavailable(fmt::format("Cannot make a folder '{}': {}.", path, strerror(errno)));
   }
