@@ -54,9 +54,7 @@ void NoteEvent(std::string_view kernel, std::string_view word, std::string_view 
 }
 
 SpoolFile::~SpoolFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  ::unlink(path_.c_str());
+  if (fd_.valid()) ::unlink(path_.c_str());
 }
 
 bool SpoolFile::Fail(const std::string& what) {
@@ -67,16 +65,21 @@ bool SpoolFile::Fail(const std::string& what) {
 bool SpoolFile::Create() {
   static std::atomic<unsigned> next = 0;
   path_ = PathOf(std::to_string(::getpid()) + "-" + std::to_string(next++) + kTemporary);
-  fd_ = OpenAboveStandard(path_, O_RDWR | O_CREAT | O_EXCL);
-  if (fd_ < 0) return Fail("cannot create '" + path_ + "': " + std::strerror(errno));
+  fd_ = UniqueFd(OpenAboveStandard(path_, O_RDWR | O_CREAT | O_EXCL));
+  if (!fd_.valid()) return Fail("cannot create '" + path_ + "': " + std::strerror(errno));
   return Write(kSpoolMagic, sizeof kSpoolMagic);
 }
 
-bool SpoolFile::Write(const void* bytes, size_t size) {
+bool SpoolFile::CheckFile() {
   if (!error_.empty()) return false;
+  return fd_.is_ours() || Fail("the program has closed the descriptor of '" + path_ + "'");
+}
+
+bool SpoolFile::Write(const void* bytes, size_t size) {
+  if (!CheckFile()) return false;
   const char* at = static_cast<const char*>(bytes);
   while (size > 0) {
-    const ssize_t written = ::write(fd_, at, size);
+    const ssize_t written = ::write(fd_.get(), at, size);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return Fail("cannot write '" + path_ + "': " + std::strerror(errno));
     at += written;
@@ -96,12 +99,15 @@ bool SpoolFile::PutBefore(uint32_t index, uint64_t size_bytes, const Reader& rea
 
 bool SpoolFile::PutAfter(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t before,
                          bool& is_changed) {
-  const off_t begin = ::lseek(fd_, 0, SEEK_CUR);
+  if (!CheckFile()) return false;
+  const off_t begin = ::lseek(fd_.get(), 0, SEEK_CUR);
   uint64_t now = 0;
   if (!PutBuffer({SpoolTag::kAfter, index, size_bytes}, read, now)) return false;
   if (now != before) {
     is_changed = true;
-  } else if (::ftruncate(fd_, begin) != 0 || ::lseek(fd_, begin, SEEK_SET) != begin) {
+  } else if (!CheckFile()) {
+    return false;
+  } else if (::ftruncate(fd_.get(), begin) != 0 || ::lseek(fd_.get(), begin, SEEK_SET) != begin) {
     return Fail("cannot shorten '" + path_ + "': " + std::strerror(errno));
   }
   return true;
@@ -128,9 +134,8 @@ bool SpoolFile::PutBuffer(const SpoolRecord& record, const Reader& read, uint64_
 }
 
 bool SpoolFile::Commit() {
-  if (!Put(SpoolTag::kEnd, 0, "")) return false;
-  const int closed = ::close(fd_);
-  fd_ = -1;
+  if (!Put(SpoolTag::kEnd, 0, "") || !CheckFile()) return false;
+  const int closed = ::close(fd_.Release());
   const std::string whole = path_.substr(0, path_.size() - std::strlen(kTemporary)) + kLaunchEnding;
   if (closed == 0 && ::rename(path_.c_str(), whole.c_str()) == 0) return true;
   const int reason = errno;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "attune/base/unique_fd.h"
 #include "attune/capture/spool_format.h"
 
 namespace attune::capture {
@@ -51,7 +52,10 @@ class SpoolFile {
   bool PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash);
   bool Fail(const std::string& what);
 
-  int fd_ = -1;
+  // The program may close it, or put a file of its own in its place, while a launch is stored.
+  bool CheckFile();
+
+  UniqueFd fd_;
   std::string path_;  // Of the temporary file.
   std::string error_;
 };
