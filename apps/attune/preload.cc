@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@
 #include "apps/attune/waited_program.h"
 #include "attune/base/code_folder.h"
 #include "attune/base/host_messages.h"
+#include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/record/rules.h"
 
@@ -145,6 +148,25 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
   return Become(face, options.command, application.err());
 }
 
+// All independent of the folder of a process.
+std::string PreloadWith(const std::string& library) {
+  std::string all = library;
+  const std::string set = VariableOr("LD_PRELOAD", "");
+  std::string_view others = set;
+  while (!others.empty()) {
+    const size_t end = std::min(others.find_first_of(": "), others.size());
+    const std::string_view name = others.substr(0, end);
+    others.remove_prefix(std::min(end + 1, others.size()));
+    if (name.empty()) continue;
+    // The loader looks for a name without a slash where the system has its libraries, and for any
+    // other in the folder in which each process of the program happens to start.
+    const bool is_relative =
+        name.find('/') != std::string_view::npos && name[0] != '/' && name[0] != '$';
+    all += fmt::format(":{}", is_relative ? FromStart(name) : name);
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing) {
@@ -165,9 +187,7 @@ Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view m
 }
 
 std::map<std::string, std::string> PreloadVariables(const std::string& library) {
-  const std::string others = VariableOr("LD_PRELOAD", "");
-  std::map<std::string, std::string> variables = {
-      {"LD_PRELOAD", others.empty() ? library : fmt::format("{}:{}", library, others)}};
+  std::map<std::string, std::string> variables = {{"LD_PRELOAD", PreloadWith(library)}};
   // Programs that are linked with AddressSanitizer would end at their start. None of our libraries
   // stands in front of a function that it watches.
   constexpr std::string_view kOrder = "verify_asan_link_order";

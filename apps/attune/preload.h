@@ -26,7 +26,8 @@ struct PreloadFace {
 Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing);
 
 // What has to be in the environment of a program for `library` to be preloaded: LD_PRELOAD with it
-// in front of what that has, and ASAN_OPTIONS that let it stand before the sanitizer's runtime.
+// in front of what that has, all independent of the folder of a process, and ASAN_OPTIONS that let
+// it stand before the sanitizer's runtime.
 std::map<std::string, std::string> PreloadVariables(const std::string& library);
 
 // Of a program that could not be started, as shells have it: 127 if there is none.

@@ -1,19 +1,78 @@
 // Where the process was when it loaded this library, before its main(): libattune.so, which is
-// opened at the first product, asks for it (attune/base/path_variable.cc).
+// opened at the first product, asks for it (attune/base/path_variable.cc). And what LD_PRELOAD
+// meant then, for what this process starts from another folder.
 
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "attune/base/mapped_file.h"
+#include "faces/preload/lookup.h"
+
+namespace attune::face {
 namespace {
 
+constexpr const char* kPreload = "LD_PRELOAD";
+constexpr const char* kSeparators = ": ";
+
 constinit char folder[PATH_MAX] = "";
+
+bool IsSameFile(const char* path, const char* other) {
+  struct stat one, two;
+  return ::stat(path, &one) == 0 && ::stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+         one.st_ino == two.st_ino;
+}
+
+bool HasRelative(const char* list) {
+  for (const char* at = list; *at != '\0'; at += ::strspn(at, kSeparators)) {
+    const size_t length = ::strcspn(at, kSeparators);
+    if (at[0] != '/' && ::memchr(at, '/', length) != nullptr) return true;
+    at += length;
+  }
+  return false;
+}
+
+// Replaces the relative path of this library in LD_PRELOAD by `own`. What else is there is the
+// user's.
+void Resolve(const char* list, const char* own) {
+  const size_t own_length = ::strlen(own);
+  // No name of the list is left out, and one may be replaced at each separator.
+  char* resolved = static_cast<char*>(::malloc((::strlen(list) + 1) * (own_length + 1)));
+  if (resolved == nullptr) return;
+  size_t used = 0;
+  for (const char* at = list; *at != '\0';) {
+    char name[PATH_MAX];
+    const size_t length = ::strcspn(at, kSeparators);
+    const bool fits = length < sizeof name;
+    ::memcpy(name, at, fits ? length : 0);
+    name[fits ? length : 0] = '\0';
+    const bool is_own = IsRelative(name) && IsSameFile(name, own);
+    ::memcpy(resolved + used, is_own ? own : at, is_own ? own_length : length);
+    used += is_own ? own_length : length;
+    at += length;
+    if (*at != '\0') resolved[used++] = *at++;
+  }
+  resolved[used] = '\0';
+  if (::strcmp(resolved, list) != 0) ::setenv(kPreload, resolved, 1);
+  ::free(resolved);
+}
 
 [[gnu::constructor]] void Remember() {
   // The kernel begins with "(unreachable)" what lies outside of the root of this process.
   if (::getcwd(folder, sizeof folder) == nullptr || folder[0] != '/') folder[0] = '\0';
+  const char* list = ::secure_getenv(kPreload);
+  if (list == nullptr || !HasRelative(list)) return;
+  char own[PATH_MAX];
+  const void* const here = reinterpret_cast<const void*>(&Remember);
+  const bool is_found = FindMappedFile(here, own, sizeof own) == MappedFile::kFound;
+  // The loader would take a path with a separator for two names.
+  if (is_found && ::strpbrk(own, kSeparators) == nullptr) Resolve(list, own);
 }
 
 }  // namespace
+}  // namespace attune::face
 
 extern "C" __attribute__((visibility("default"))) const char* attune_start_folder();
-extern "C" const char* attune_start_folder() { return folder; }
+extern "C" const char* attune_start_folder() { return attune::face::folder; }

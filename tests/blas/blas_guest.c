@@ -13,6 +13,7 @@
  *   chdir=FOLDER
  *   fork             goes on in a child; the parent waits and takes over its exit status
  *   compute          starts a thread that computes until the end
+ *   exec             starts this program anew with the steps that follow
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -202,6 +203,13 @@ static void Step(const char* step) {
 
 int main(int count, char** steps) {
   for (int fd = 0; fd < kMaxDescriptors; ++fd) ours[fd] = fcntl(fd, F_GETFD) >= 0;
-  for (int i = 1; i < count; ++i) Step(steps[i]);
+  for (int i = 1; i < count; ++i) {
+    if (strcmp(steps[i], "exec") == 0) {
+      steps[i] = steps[0];
+      execv("/proc/self/exe", steps + i);
+      Fail(2, "exec");
+    }
+    Step(steps[i]);
+  }
   return 0;
 }

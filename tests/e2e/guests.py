@@ -140,6 +140,20 @@ class Folders(Guests):
         self.assertEqual(err.count("\n"), 1, err)
         self.assertEqual(sorted(path.name for path in hostile.glob("t.db*")), [])
 
+    def test_a_relative_preload_reaches_what_the_program_starts_elsewhere(self):
+        (self.folder / "lib").symlink_to(OPTIONS.library.parent.parent)
+        hostile = self.folder / "hostile"
+        (hostile / "lib/attune").mkdir(parents=True)
+        (hostile / "lib/attune/libattune_blas.so").write_bytes(b"no library")
+        self.tune("gemm@1{m=3,n=2,k=4}")
+        for others in ("", ":libdl.so.2", " libdl.so.2"):
+            with self.subTest(others):
+                err, _ = self.run_guest(f"chdir={hostile}", "exec", "products=1", "sleep=500",
+                                        preload=f"lib/attune/libattune_blas.so{others}",
+                                        ATTUNE_BLAS_STATS="1")
+                self.assertRegex(err, r"1 calls? served")
+                self.assertNotIn("cannot be preloaded", err)
+
     def test_relative_paths_of_code_are_refused(self):
         for variable in ("ATTUNE_BLAS_RUNTIME", "ATTUNE_BLAS_REAL"):
             command, environment = guest(self.folder, "products=1", **{variable: "./x.so"})

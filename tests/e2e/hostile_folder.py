@@ -200,6 +200,16 @@ class Starts(Decoys):
                      "--retune", "--db", f"{self.home}/t.db"], **variables)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_what_else_is_preloaded_is_that_of_the_folder_of_the_start(self):
+        other = self.home / "other.so"
+        shutil.copy(INSTALLED.decoy, other)
+        done = self.run_here(["sh", "-c", 'cd "$0" && LD_PRELOAD=./other.so exec "$@"',
+                              str(self.home), str(INSTALLED.prefix / "bin/attune"), "blas", "--",
+                              "sh", "-c", "cd / && env"])
+        INSTALLED.mark.unlink()  # The user's own wish.
+        self.assertIn(f":{other}\n", done.stdout)
+        self.assertNotIn("cannot be preloaded", done.stderr)
+
     def test_a_program_under_the_preload_library_finds_its_tuner(self):
         caller = self.home / "caller"
         shutil.copy(OPTIONS.caller, caller)
