@@ -271,6 +271,38 @@ TEST_F(OneDnn, Int8ProductsAreRefusedWhereTheProcessorDoesNotSumThemExactly) {
   }
 }
 
+// What follows the sum it computes in f32, which holds 24 bits.
+TEST_F(OneDnn, Int8ProductsAreRefusedUnlessTheyArePlainSums) {
+  Gemm plain = PackedGemm(32, 16, 64, DataType::kI8);
+  plain.c_type = DataType::kI32;
+  Target target = TestTarget(2);
+  target.properties["isa"] = "avx512f,avx512vnni";
+  std::vector<Gemm> others(4, plain);
+  others[0].alpha = ScalarClass::kOther;
+  others[1].beta = ScalarClass::kOne;
+  others[2].bias = Bias::kPerRow;
+  others[3].activation = Activation::kRelu;
+
+  EXPECT_TRUE(Named("host.onednn-gemm").IsApplicable(plain, target).ok());
+  for (const Gemm& other : others) {
+    const Status refused = Named("host.onednn-gemm").IsApplicable(other, target);
+    EXPECT_EQ(refused.code(), StatusCode::kUnsupported) << Text(Problem(other));
+    EXPECT_THAT(refused.message(), HasSubstr("rounds"));
+  }
+}
+
+TEST_F(OneDnn, MoreImagesThanItCountsAreRefusedAtOnce) {
+  Conv conv;
+  conv.batch = (int64_t{1} << 31) - 1;
+  conv.in_channels = conv.out_channels = 2;
+  conv.in = {1, 8, 8};
+
+  const Status refused = Named("host.onednn-conv").IsApplicable(conv, TestTarget(2));
+
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused.message(), HasSubstr("2147483647"));
+}
+
 TEST_F(OneDnn, DoublePrecisionIsRefusedByName) {
   const Status status =
       Named("host.onednn-gemm").IsApplicable(PackedGemm(4, 4, 4, DataType::kF64), TestTarget(2));

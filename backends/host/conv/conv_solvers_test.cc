@@ -208,6 +208,20 @@ TEST_F(GemmConv, OneByOneFiltersBelongToOneOfTheTwoFamilies) {
   }
 }
 
+// Its plan lists them: 64 GiB for 2^31 images.
+TEST_F(GemmConv, MoreImagesThanAPlanListsAreRefusedBeforeAnythingIsPlanned) {
+  Conv conv = ResNetLayer(ConvDirection::kForward);
+  conv.in_channels = conv.out_channels = 1;
+  conv.in = {1, 8, 8};
+  conv.batch = (int64_t{1} << 31) - 1;
+  for (const auto& solver : backend_->solvers()) {
+    if (!IsGemmConv(*solver)) continue;
+
+    EXPECT_EQ(solver->IsApplicable(conv, TestTarget(2)).code(), StatusCode::kUnsupported)
+        << solver->id().name;
+  }
+}
+
 Conv SmallLayer() {
   Conv conv = ResNetLayer(ConvDirection::kForward);
   conv.batch = 1;

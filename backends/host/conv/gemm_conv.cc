@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "attune/problem/problem.h"
 #include "attune/space/first_config.h"
 #include "backends/host/conv/gemm_conv_executable.h"
@@ -62,6 +64,9 @@ std::vector<ParameterValue> ThreadValues(int most) {
   return values;
 }
 
+// A plan lists its products, in the worst case one for each row of the output: 128 MiB of them.
+constexpr int64_t kMostUnits = int64_t{1} << 22;
+
 class GemmConvSolver final : public Solver {
  public:
   GemmConvSolver(GemmConvKind kind, const Solver& gemm, ThreadPool& pool)
@@ -100,6 +105,11 @@ class GemmConvSolver final : public Solver {
     // The product of one image is that of each of them, and planning all takes longer than asking.
     Conv image = *conv;
     image.batch = 1;
+    if (conv->batch > kMostUnits / GemmConvPlan::RowsPerImage(image)) {
+      return Unsupported(fmt::format("{} computes up to {} rows of outputs, not {} images of {}.",
+                                     id_.name, kMostUnits, conv->batch,
+                                     GemmConvPlan::RowsPerImage(image)));
+    }
     const GemmConvPlan plan(image, GemmConvPlan::RowsPerImage(image));
     return gemm_.IsApplicable(plan.ProductOf(plan.units().front(), false).gemm, target)
         .WithContext(id_.name);
@@ -134,7 +144,9 @@ class GemmConvSolver final : public Solver {
 
  private:
   std::vector<Parameter> ParametersOf(const Conv& conv, const Target& target) const {
-    const bool direct = GemmConvPlan(conv, GemmConvPlan::RowsPerImage(conv)).direct();
+    Conv image = conv;
+    image.batch = 1;
+    const bool direct = GemmConvPlan(image, GemmConvPlan::RowsPerImage(image)).direct();
     const int most = std::min(std::max(1, target.compute_units), pool_.max_threads());
     return {{"rows", RowValues(conv, direct)}, {"threads", ThreadValues(most)}};
   }
