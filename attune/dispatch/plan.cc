@@ -11,6 +11,19 @@ bool HasBias(const Problem& problem) {
   return conv != nullptr && conv->bias;
 }
 
+std::vector<BufferUse> UsesOf(const Problem& problem) {
+  const std::vector<Operand> operands = Operands(problem);
+  std::vector<BufferUse> uses;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Operand& operand = operands[i];
+    const bool is_last = i + 1 == operands.size();
+    const std::string_view name = is_last ? "c" : i == 0 ? "a" : i == 1 ? "b" : "bias";
+    uses.push_back({name, SpanBytes(operand.tensor), operand.role != OperandRole::kOut,
+                    operand.role != OperandRole::kIn});
+  }
+  return uses;
+}
+
 }  // namespace
 
 std::string_view Name(Origin origin) {
@@ -38,6 +51,7 @@ Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
       option_(std::move(option)),
       executable_(std::move(executable)),
       workspace_bytes_(executable_->workspace_bytes()),
+      operand_uses_(UsesOf(problem_)),
       has_bias_(HasBias(problem_)),
       is_concurrent_(executable_->is_concurrent()),
       is_needed_by_graphs_(option_.fails_capture || executable_->is_needed_by_graphs()) {}

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/device/caller_handles.h"
 #include "attune/device/device.h"
 #include "attune/dispatch/plan_key.h"
 #include "attune/problem/problem.h"
@@ -66,7 +68,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
   Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure);
 
   const Problem& problem() const { return problem_; }
-  bool has_bias() const { return has_bias_; }       // Whether bias is one of its operands.
+  bool has_bias() const { return has_bias_; }  // Whether bias is one of its operands.
+  // Of each operand, in the order of Operands(problem), with the names of attune_arguments.
+  std::span<const BufferUse> operand_uses() const { return operand_uses_; }
   const Option& option() const { return option_; }  // REQUIRES: failure().ok().
   const Status& failure() const { return failure_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
@@ -92,6 +96,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const Status failure_;
   const std::unique_ptr<Executable> executable_;  // Null if failure_ is one.
   const size_t workspace_bytes_ = 0;
+  const std::vector<BufferUse> operand_uses_;
   const bool has_bias_;
   const bool is_concurrent_ = false;
   const bool is_needed_by_graphs_ = true;  // Or cannot become part of one.

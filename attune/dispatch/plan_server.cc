@@ -103,6 +103,7 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       cache_(options.max_plans),
       queue_memory_(*dispatcher_.parts().device),
       recording_queues_(dynamic_cast<RecordingQueues*>(dispatcher_.parts().device)),
+      caller_handles_(dynamic_cast<const CallerHandles*>(dispatcher_.parts().device)),
       reserve_(*dispatcher_.parts().device, options.spare_workspaces),
       tunings_(
           kMaxQueued, [this](int64_t pushed_ns) { return HoldOf(pushed_ns); }, options_.now_ns),

@@ -14,6 +14,7 @@
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
 #include "attune/choice/choice_source.h"
+#include "attune/device/caller_handles.h"
 #include "attune/device/recording_queues.h"
 #include "attune/dispatch/counters.h"
 #include "attune/dispatch/dispatcher.h"
@@ -111,6 +112,8 @@ class PlanServer {
     return state.recording;
   }
   QueueMemory& queue_memory() { return queue_memory_; }
+  // What checks the buffers of calls; null where operands are addresses.
+  const CallerHandles* caller_handles() const { return caller_handles_; }
 
   // Looks at every plan again, in the background, because `choices` has changed.
   void Refresh();
@@ -202,6 +205,7 @@ class PlanServer {
   PlanCache cache_;
   QueueMemory queue_memory_;
   RecordingQueues* const recording_queues_;  // The device's; null if it has none.
+  const CallerHandles* const caller_handles_;
   WorkspaceReserve reserve_;
   // Last, so that their threads end before what they use goes.
   WorkQueue tunings_;

@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "attune/base/struct_size.h"
 #include "attune/base/text.h"
 #include "attune/runtime/c_runtime.h"
 #include "attune/runtime/request.h"
@@ -61,9 +64,15 @@ struct OperandList {
 // What callers of the first release have.
 constexpr size_t kLeastArgumentsSize = offsetof(attune_arguments, queue);
 
-// Nothing of a struct is read that the caller may not have.
-bool IsTooSmall(const attune_arguments& arguments) {
-  return arguments.struct_size < kLeastArgumentsSize;
+// Nothing of a struct is read that the caller may not have. One comparison of numbers that wrap
+// around, because every call makes it.
+bool HasWrongSize(const attune_arguments& arguments) {
+  return arguments.struct_size - kLeastArgumentsSize > kMostStructSize - kLeastArgumentsSize;
+}
+
+Status WrongSize(const attune_arguments& arguments) {
+  return CheckStructSize(arguments.struct_size, kLeastArgumentsSize, "the arguments",
+                         "ATTUNE_ARGUMENTS_INIT");
 }
 
 void* QueueOf(const attune_arguments& arguments) {
@@ -71,11 +80,21 @@ void* QueueOf(const attune_arguments& arguments) {
   return has_field ? arguments.queue : nullptr;
 }
 
-Status WrongArgumentsSize(const attune_arguments& arguments) {
-  return InvalidArgument(
-      fmt::format("Field 'struct_size' of the arguments is {}, less than {}; set it with "
-                  "ATTUNE_ARGUMENTS_INIT.",
-                  arguments.struct_size, kLeastArgumentsSize));
+// Of devices that take handles: whether each buffer of the call is one.
+Status CheckHandles(const CallerHandles& device, const Plan& plan, const OperandList& operands,
+                    const attune_arguments& call) {
+  const auto check = [&](const void* handle, const BufferUse& use) -> Status {
+    const Status checked = device.CheckHandle(handle, use);
+    if (checked.ok()) [[likely]]
+      return checked;
+    return checked.WithContext("cannot run " + Text(plan.problem()));
+  };
+  const std::span<const BufferUse> uses = plan.operand_uses();
+  for (size_t i = 0; i < uses.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(check(operands.views[i].handle, uses[i]));
+  }
+  if (call.workspace == nullptr) return Status::Ok();
+  return check(call.workspace, {"workspace", call.workspace_bytes, true, true});
 }
 
 Status WrongOperands(const Plan& plan, const attune_arguments& arguments) {
@@ -85,6 +104,24 @@ Status WrongOperands(const Plan& plan, const attune_arguments& arguments) {
   return InvalidArgument(fmt::format("{} {} a bias, and the arguments {} one.",
                                      Text(plan.problem()), plan.has_bias() ? "has" : "has not",
                                      arguments.bias != nullptr ? "bring" : "bring not"));
+}
+
+bool HasWholeScalars(const attune_arguments& call) {
+  return IsWhole(call.alpha) && IsWhole(call.beta);
+}
+
+Status NotWhole(const std::string& problem, const attune_arguments& call) {
+  using Limits = std::numeric_limits<int32_t>;
+  const bool is_alpha = !IsWhole(call.alpha);
+  return InvalidArgument(fmt::format(
+      "cannot run {}: {} is {}, and products of integers take whole numbers from {} to {}", problem,
+      is_alpha ? "alpha" : "beta", is_alpha ? call.alpha : call.beta, Limits::min(),
+      Limits::max()));
+}
+
+Status NotWhole(const attune_gemm& gemm, CallClasses classes, const attune_arguments& call) {
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(gemm, classes));
+  return NotWhole(Text(problem), call);
 }
 
 // Whether the caller's workspace does for the plan.
@@ -136,6 +173,10 @@ attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arg
     return Fail(WrongOperands(plan, call));
   }
   const OperandList operands(call);
+  if (const CallerHandles* handles = server.caller_handles()) [[unlikely]] {
+    const Status checked = CheckHandles(*handles, plan, operands, call);
+    if (!checked.ok()) return Fail(checked);
+  }
   Arguments arguments;
   arguments.operands = {operands.views.data(), operands.count};
   arguments.alpha = call.alpha;
@@ -221,6 +262,10 @@ template <class Call>
   const attune_code code = Guarded([&]() -> Status {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(call, classes));
     ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
+    // A queue that the device does not take is told before anything is looked for.
+    if (void* queue = QueueOf(arguments)) {
+      ATTUNE_RETURN_IF_ERROR(runtime->server().StateOf(queue).status());
+    }
     runtime->NoteDynamic(problem, CurrentDynamicDims());
     const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
     plan = runtime->server().FindOrMake(key, problem, kNoWorkspaceLimit, QueueOf(arguments));
@@ -275,8 +320,8 @@ void attune_free(void* memory) { std::free(memory); }
 
 attune_code attune_runtime_create(const attune_options* options, attune_runtime** out) {
   return attune::Guarded([&]() -> attune::Status {
-    if (out == nullptr) return attune::InvalidArgument("The place for the run time is null.");
-    *out = nullptr;
+    attune::Clear(out);
+    if (out == nullptr) return attune::NullArgument("attune_runtime_create");
     ATTUNE_ASSIGN_OR_RETURN(const auto settings,
                             attune::ReadSettings(options, attune::VariablesOfProcess()));
     ATTUNE_ASSIGN_OR_RETURN(auto runtime, attune::Runtime::Create(settings));
@@ -299,11 +344,15 @@ attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
     return attune::OnOwnStack([&] { return attune_run_gemm(runtime, gemm, arguments); },
                               attune::FailWithoutMemory);
   }
-  if (attune::IsTooSmall(*arguments)) [[unlikely]]
-    return attune::Fail(attune::WrongArgumentsSize(*arguments));
+  if (attune::HasWrongSize(*arguments)) [[unlikely]]
+    return attune::Fail(attune::WrongSize(*arguments));
   const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
                                        attune::ScalarClassOf(arguments->beta),
                                        runtime->IsWide(*arguments)};
+  // Before anything is looked for, so that a call that is refused leaves nothing to be tuned.
+  if (gemm->type == ATTUNE_I8 && !attune::HasWholeScalars(*arguments)) [[unlikely]] {
+    return attune::Guarded([&] { return attune::NotWhole(*gemm, classes, *arguments); });
+  }
   return attune::RunCall(*runtime, *gemm, classes, *arguments);
 }
 
@@ -316,8 +365,8 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
     return attune::OnOwnStack([&] { return attune_run_conv(runtime, conv, arguments); },
                               attune::FailWithoutMemory);
   }
-  if (attune::IsTooSmall(*arguments)) [[unlikely]]
-    return attune::Fail(attune::WrongArgumentsSize(*arguments));
+  if (attune::HasWrongSize(*arguments)) [[unlikely]]
+    return attune::Fail(attune::WrongSize(*arguments));
   const attune::CallClasses classes = {1, 0, runtime->IsWide(*arguments)};
   return attune::RunCall(*runtime, *conv, classes, *arguments);
 }
@@ -337,7 +386,6 @@ namespace {
 
 Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& problem, uint64_t limit,
                 attune_plan** out) {
-  *out = nullptr;
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner->here());
   runtime->NoteDynamic(problem, CurrentDynamicDims());
   auto slot = runtime->server().Pin(key, problem, limit);
@@ -369,6 +417,7 @@ extern "C" {
 attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm, int alpha_class,
                              int beta_class, uint64_t workspace_limit_bytes, attune_plan** out) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(out);
     if (!runtime || !gemm || !out) return attune::NullArgument("attune_plan_gemm");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem,
                             attune::ProblemOf(*gemm, {alpha_class, beta_class, 0}));
@@ -380,6 +429,7 @@ attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm, i
 attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
                              uint64_t workspace_limit_bytes, attune_plan** out) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(out);
     if (!runtime || !conv || !out) return attune::NullArgument("attune_plan_conv");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {}));
     const auto key = attune::KeyOfCall(*conv, {}, workspace_limit_bytes);
@@ -390,6 +440,7 @@ attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
 attune_code attune_plan_text(attune_runtime* runtime, const char* text,
                              uint64_t workspace_limit_bytes, attune_plan** out) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(out);
     if (!runtime || !text || !out) return attune::NullArgument("attune_plan_text");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
     const auto key = attune::KeyOfProblem(problem, workspace_limit_bytes);
@@ -405,11 +456,15 @@ attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments
     return attune::OnOwnStack([&] { return attune_plan_run(plan, arguments); },
                               attune::FailWithoutMemory);
   }
-  if (attune::IsTooSmall(*arguments)) [[unlikely]]
-    return attune::Fail(attune::WrongArgumentsSize(*arguments));
+  if (attune::HasWrongSize(*arguments)) [[unlikely]]
+    return attune::Fail(attune::WrongSize(*arguments));
   if (plan->alpha_class >= 0 && (attune::ScalarClassOf(arguments->alpha) != plan->alpha_class ||
                                  attune::ScalarClassOf(arguments->beta) != plan->beta_class)) {
     return attune::Fail(attune::WrongScalars(*plan, *arguments));
+  }
+  if (plan->takes_whole_scalars && !attune::HasWholeScalars(*arguments)) [[unlikely]] {
+    return attune::Guarded(
+        [&] { return attune::NotWhole(attune::Text(plan->problem), *arguments); });
   }
   attune::PlanSlot* slot = plan->current();
   attune::Runtime* runtime = plan->owner.current();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/struct_size.h"
 #include "attune/capture.h"
 #include "attune/capture/capture_call.h"
 #include "attune/runtime/c_runtime.h"
@@ -17,14 +18,12 @@ using capture::LaunchDescription;
 constexpr int32_t kMostDimensions = 3;
 // Kernels have fewer: what is more was never set.
 constexpr size_t kMostArguments = 4096;
+// Drivers take less: what is more was never set.
+constexpr size_t kMostScalarBytes = 65536;
 
 Status CheckCapture(const attune_capture& given) {
-  if (given.struct_size < sizeof given) {
-    return InvalidArgument(
-        fmt::format("Field 'struct_size' of the capture is {}, less than {}; set it with "
-                    "ATTUNE_CAPTURE_INIT.",
-                    given.struct_size, sizeof given));
-  }
+  ATTUNE_RETURN_IF_ERROR(
+      CheckStructSize(given.struct_size, sizeof given, "the capture", "ATTUNE_CAPTURE_INIT"));
   const bool has_arguments = given.argument_count == 0 || given.arguments != nullptr;
   if (given.function == nullptr || given.source == nullptr || given.read == nullptr ||
       given.launch == nullptr || !has_arguments) {
@@ -51,6 +50,11 @@ Result<LaunchArgument> ArgumentOf(const attune_capture& given, size_t index) {
   switch (argument.kind) {
     case ATTUNE_CAPTURE_SCALAR: {
       if (argument.value == nullptr && argument.size_bytes > 0) break;
+      if (argument.size_bytes > kMostScalarBytes) {
+        return InvalidArgument(
+            fmt::format("Argument {} of {} is a scalar of {} bytes; {} are possible.", index,
+                        given.function, argument.size_bytes, kMostScalarBytes));
+      }
       LaunchArgument scalar;
       scalar.size_bytes = argument.size_bytes;
       scalar.value.assign(static_cast<const char*>(argument.value), argument.size_bytes);
@@ -96,10 +100,10 @@ Result<LaunchDescription> DescriptionOf(const attune_capture& given) {
 extern "C" attune_code attune_capture_launch(const attune_capture* capture, const char* folder,
                                              char** kernel_file) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(kernel_file);
     if (capture == nullptr || folder == nullptr) {
       return attune::NullArgument("attune_capture_launch");
     }
-    if (kernel_file != nullptr) *kernel_file = nullptr;
     ATTUNE_ASSIGN_OR_RETURN(const auto launch, attune::DescriptionOf(*capture));
     const auto run = [&] {
       return attune::Told("launch", launch.function, capture->launch(capture->user));

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/struct_size.h"
 #include "attune/kernels.h"
 #include "attune/runtime/c_runtime.h"
 #include "attune/runtime/kernel_handle.h"
@@ -54,12 +55,8 @@ Result<kernel::OwnSizes> SizesOf(const attune_kernel_size* given, size_t count) 
 Result<KernelHandleOptions> OptionsOf(const attune_kernel_options* given) {
   KernelHandleOptions options;
   if (given == nullptr) return options;
-  if (given->struct_size < kLeastOptionsSize) {
-    return InvalidArgument(
-        fmt::format("Field 'struct_size' of the kernel's options is {}, less than {}; set it with "
-                    "ATTUNE_KERNEL_OPTIONS_INIT.",
-                    given->struct_size, kLeastOptionsSize));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckStructSize(given->struct_size, kLeastOptionsSize,
+                                         "the kernel's options", "ATTUNE_KERNEL_OPTIONS_INIT"));
   if (given->per_size_ns < 0) {
     return InvalidArgument(fmt::format("per_size_ns is {}; it is from 0.", given->per_size_ns));
   }
@@ -112,12 +109,8 @@ Result<bool> Ask(const Constraint& constraint, attune_kernel_predicate holds, vo
 }
 
 Result<Constraint> ConstraintOf(const attune_kernel_constraint& given) {
-  if (given.struct_size < sizeof given) {
-    return InvalidArgument(
-        fmt::format("Field 'struct_size' of the constraint is {}, less than {}; set it with "
-                    "ATTUNE_KERNEL_CONSTRAINT_INIT.",
-                    given.struct_size, sizeof given));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckStructSize(given.struct_size, sizeof given, "the constraint",
+                                         "ATTUNE_KERNEL_CONSTRAINT_INIT"));
   if (given.text == nullptr || given.holds == nullptr ||
       (given.names == nullptr && given.name_count > 0) || given.name_count > kMostNames) {
     return InvalidArgument(
@@ -194,8 +187,8 @@ extern "C" {
 attune_code attune_kernel_open(const char* file, const attune_kernel_options* options,
                                attune_kernel** kernel) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(kernel);
     if (file == nullptr || kernel == nullptr) return attune::NullArgument("attune_kernel_open");
-    *kernel = nullptr;
     ATTUNE_ASSIGN_OR_RETURN(const auto opened, attune::OptionsOf(options));
     ATTUNE_ASSIGN_OR_RETURN(auto handle, attune::KernelHandle::Open(file, opened));
     *kernel = std::make_unique<attune_kernel>(std::move(handle)).release();
@@ -233,8 +226,8 @@ attune_code attune_kernel_tune(attune_kernel* kernel, const attune_kernel_size* 
 attune_code attune_kernel_choose(attune_kernel* kernel, const attune_kernel_size* sizes,
                                  size_t size_count, const attune_kernel_choice** choice) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(choice);
     if (kernel == nullptr || choice == nullptr) return attune::NullArgument("attune_kernel_choose");
-    *choice = nullptr;
     ATTUNE_ASSIGN_OR_RETURN(const auto all, attune::SizesOf(sizes, size_count));
     ATTUNE_ASSIGN_OR_RETURN(const attune::KernelWinner* winner, kernel->handle->Choose(all));
     attune::Tell(*winner, *kernel);

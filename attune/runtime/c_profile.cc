@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/struct_size.h"
 #include "attune/profile.h"
 #include "attune/profile/profiler_runner.h"
 #include "attune/profile/result_journal.h"
@@ -62,12 +63,8 @@ int CallC(attune_profile_callback callback, void* user, const ProfilerOutcome& o
 }
 
 attune::Result<attune::ProfilerTerms> TermsOf(const attune_profile_terms& given) {
-  if (given.struct_size < sizeof given) {
-    return attune::InvalidArgument(
-        fmt::format("Field 'struct_size' of the terms is {}, less than {}; set it with "
-                    "ATTUNE_PROFILE_TERMS_INIT.",
-                    given.struct_size, sizeof given));
-  }
+  ATTUNE_RETURN_IF_ERROR(attune::CheckStructSize(given.struct_size, sizeof given, "the terms",
+                                                 "ATTUNE_PROFILE_TERMS_INIT"));
   const int64_t least = std::min({given.deadline_ns, given.max_output_bytes,
                                   int64_t{given.attempts}, int64_t{given.faults_to_retire}});
   if (least < 1) {
@@ -88,11 +85,12 @@ attune::Result<attune::ProfilerTerms> TermsOf(const attune_profile_terms& given)
 attune::Result<attune::ProfilerCommand> CommandOf(const attune_profile_command& given) {
   const bool has_texts = (given.words != nullptr && given.word_count > 0) &&
                          (given.variables != nullptr || given.variable_count == 0);
-  if (given.struct_size < sizeof given || !has_texts || given.word_count > kMostWords ||
-      given.variable_count > kMostWords) {
+  ATTUNE_RETURN_IF_ERROR(attune::CheckStructSize(given.struct_size, sizeof given, "the command",
+                                                 "ATTUNE_PROFILE_COMMAND_INIT"));
+  if (!has_texts || given.word_count > kMostWords || given.variable_count > kMostWords) {
     return attune::InvalidArgument(
-        fmt::format("A command needs 1 to {} words, at most as many variables, and "
-                    "ATTUNE_PROFILE_COMMAND_INIT; it has {} words and {} variables.",
+        fmt::format("A command needs 1 to {} words and at most as many variables; it has {} words "
+                    "and {} variables.",
                     kMostWords, given.word_count, given.variable_count));
   }
   attune::ProfilerCommand command;
@@ -235,10 +233,10 @@ extern "C" attune_code attune_profile_create(const char* const* devices, size_t 
                                              const attune_profile_terms* terms,
                                              attune_profile_runner** out) {
   return attune::Guarded([&]() -> Status {
+    attune::Clear(out);
     if (out == nullptr || (devices == nullptr && device_count > 0)) {
       return attune::NullArgument("attune_profile_create");
     }
-    *out = nullptr;
     if (device_count > kMostDevices) {
       return attune::InvalidArgument(
           fmt::format("{} devices are named; {} are possible.", device_count, kMostDevices));
@@ -272,6 +270,7 @@ extern "C" attune_code attune_profile_join(attune_profile_runner* runner,
                                            attune_profile_postprocess postprocess, void* user,
                                            char** complaints) {
   return attune::Caught([&]() -> Status {
+    attune::Clear(complaints);
     if (runner == nullptr) return attune::NullArgument("attune_profile_join");
     std::string text;
     const Status kept = runner->Join(postprocess, user, text);
@@ -285,10 +284,10 @@ extern "C" attune_code attune_profile_join(attune_profile_runner* runner,
 extern "C" attune_code attune_profile_retired(attune_profile_runner* runner, const char* device,
                                               char** reason) {
   return attune::Caught([&]() -> Status {
+    attune::Clear(reason);
     if (runner == nullptr || device == nullptr || reason == nullptr) {
       return attune::NullArgument("attune_profile_retired");
     }
-    *reason = nullptr;
     const std::string text = runner->Retired(device);
     return text.empty() ? Status::Ok() : attune::CopyOut(text, reason);
   });

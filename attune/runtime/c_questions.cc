@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/struct_size.h"
 #include "attune/runtime/c_runtime.h"
 #include "attune/runtime/explain.h"
 #include "attune/runtime/request.h"
@@ -64,17 +65,8 @@ void CopySolution(attune_solution solution, void* to, size_t size) {
 }
 
 Status CheckSolutionSize(size_t struct_size) {
-  constexpr size_t kSmallest = offsetof(attune_solution, is_dynamic);
-  // More than any release will have: what is larger is no size but what was in the memory.
-  constexpr size_t kLargest = 4096;
-  if (struct_size >= kSmallest && struct_size <= kLargest &&
-      struct_size % alignof(attune_solution) == 0) {
-    return Status::Ok();
-  }
-  return InvalidArgument(
-      fmt::format("Field 'struct_size' of the first solution is {}; set it to "
-                  "sizeof(attune_solution), which is {} here.",
-                  struct_size, sizeof(attune_solution)));
+  return CheckStructSize(struct_size, offsetof(attune_solution, is_dynamic), "the first solution",
+                         "sizeof(attune_solution)");
 }
 
 // An array of a caller, whose structs may be of another release.
@@ -196,6 +188,7 @@ attune_code attune_explain(attune_runtime* runtime, const char* text, char** jso
 attune_code attune_explain_within(attune_runtime* runtime, const char* text,
                                   uint64_t workspace_limit_bytes, char** json) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(json);
     if (!runtime || !text || !json) return attune::NullArgument("attune_explain");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
@@ -208,6 +201,7 @@ attune_code attune_explain_within(attune_runtime* runtime, const char* text,
 attune_code attune_explain_for(attune_runtime* runtime, const char* target, const char* text,
                                char** json) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(json);
     if (!runtime || !target || !text || !json) return attune::NullArgument("attune_explain_for");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
@@ -264,6 +258,7 @@ attune_code attune_would_stall_within(attune_runtime* runtime, const char* text,
 attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_class,
                              char** text) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(text);
     if (!gemm || !text) return attune::NullArgument("attune_gemm_text");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem,
                             attune::ProblemOf(*gemm, {alpha_class, beta_class, 0}));
@@ -273,6 +268,7 @@ attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_
 
 attune_code attune_conv_text(const attune_conv* conv, char** text) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(text);
     if (!conv || !text) return attune::NullArgument("attune_conv_text");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {}));
     return attune::CopyOut(attune::Text(problem), text);
@@ -282,23 +278,20 @@ attune_code attune_conv_text(const attune_conv* conv, char** text) {
 attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !counters) return attune::NullArgument("attune_get_counters");
-    const size_t size = std::min(counters->struct_size, sizeof(attune_counters));
-    if (size < offsetof(attune_counters, stand_ins)) {
-      return attune::InvalidArgument(
-          fmt::format("Field 'struct_size' of the counters is {}; set it with "
-                      "ATTUNE_COUNTERS_INIT.",
-                      counters->struct_size));
-    }
+    ATTUNE_RETURN_IF_ERROR(attune::CheckStructSize(counters->struct_size,
+                                                   offsetof(attune_counters, stand_ins),
+                                                   "the counters", "ATTUNE_COUNTERS_INIT"));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     attune_counters values = attune::CountersOf(here->server().counters());
     values.struct_size = counters->struct_size;
-    std::memcpy(counters, &values, size);
+    std::memcpy(counters, &values, std::min(counters->struct_size, sizeof values));
     return attune::Status::Ok();
   });
 }
 
 attune_code attune_metrics(attune_runtime* runtime, char** text) {
   return attune::Guarded([&]() -> attune::Status {
+    attune::Clear(text);
     if (!runtime || !text) return attune::NullArgument("attune_metrics");
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     return attune::CopyOut(attune::PrometheusText(here->server().counters()), text);

@@ -70,6 +70,8 @@ attune_plan::attune_plan(attune_runtime& runtime, const attune::PlanKey& plan_ke
   if (const auto* gemm = std::get_if<attune::Gemm>(&problem)) {
     alpha_class = static_cast<int>(gemm->alpha);
     beta_class = static_cast<int>(gemm->beta);
+    takes_whole_scalars =
+        gemm->c_type == attune::DataType::kI32 || gemm->c_type == attune::DataType::kI8;
   }
 }
 

@@ -79,6 +79,7 @@ struct attune_plan {
   // What the arguments of each run have to agree with; -1: anything.
   int alpha_class = -1;
   int beta_class = -1;
+  bool takes_whole_scalars = false;  // Alpha and beta of a run are whole.
 
  private:
   attune::Result<attune::PlanSlot*> PinAgain() const;
@@ -123,6 +124,12 @@ attune_code Guarded(const Body& body) {
   // Whatever is written on the way, into databases and caches, is not the program's.
   const FileSizeSignalHeld held;
   return Caught(body);
+}
+
+// What a function gives out is null until it has succeeded.
+template <class T>
+void Clear(T** out) {
+  if (out != nullptr) *out = nullptr;
 }
 
 // For a C function that was called with a null where it needs something.

@@ -1,7 +1,9 @@
 // Calls of the C interface as keys and problems.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "attune/attune.h"
 #include "attune/base/status.h"
@@ -12,6 +14,12 @@ namespace attune {
 
 // 0 for the value 0, 1 for the value 1, 2 for any other.
 inline int ScalarClassOf(double value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
+
+// Products into whole numbers are scaled with whole numbers: what int32_t holds. A NaN is none.
+inline bool IsWhole(double value) {
+  using Limits = std::numeric_limits<int32_t>;
+  return value >= Limits::min() && value <= Limits::max() && value == std::trunc(value);
+}
 
 // What a call says beside its struct.
 struct CallClasses {

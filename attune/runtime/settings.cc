@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/path_variable.h"
+#include "attune/base/struct_size.h"
 #include "attune/base/usable_cores.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/runtime/variable_names.h"
@@ -106,11 +107,8 @@ Result<attune_options> Completed(const attune_options* options) {
   attune_options complete{};
   complete.struct_size = sizeof complete;
   if (options == nullptr) return complete;
-  if (options->struct_size < offsetof(attune_options, packages)) {
-    return InvalidArgument(
-        fmt::format("Field 'struct_size' of the options is {}; set it with ATTUNE_OPTIONS_INIT.",
-                    options->struct_size));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckStructSize(options->struct_size, offsetof(attune_options, packages),
+                                         "the options", "ATTUNE_OPTIONS_INIT"));
   std::memcpy(&complete, options, std::min(sizeof complete, options->struct_size));
   return complete;
 }

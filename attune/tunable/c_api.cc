@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file_size_signal.h"
+#include "attune/base/struct_size.h"
 #include "attune/tunable.h"
 #include "attune/tunable/offline_tuning.h"
 
@@ -74,6 +75,7 @@ auto Ask(attune_runtime* runtime, const Field& field) -> decltype(field(TunableS
 
 attune_code GiveText(attune_runtime* runtime, const char* name, char** out,
                      std::string (*text)(TunableContext&)) {
+  if (out != nullptr) *out = nullptr;
   return OnContext(runtime, [&](TunableContext& context) {
     return out == nullptr ? Missing(name) : CopyOut(text(context), out);
   });
@@ -82,10 +84,9 @@ attune_code GiveText(attune_runtime* runtime, const char* name, char** out,
 // Asked before anything is done: a call that fails has not worked.
 template <class Struct>
 Status CheckRoom(const Struct* out) {
-  if (out == nullptr || out->struct_size >= sizeof(size_t)) return Status::Ok();
-  return InvalidArgument(
-      fmt::format("Field 'struct_size' is {}, which no release had; set it with the initialiser.",
-                  out->struct_size));
+  if (out == nullptr) return Status::Ok();
+  return CheckStructSize(out->struct_size, sizeof(size_t), "what is to be filled",
+                         "the initialiser of the struct");
 }
 
 // Copies what the caller's struct has room for. REQUIRES: CheckRoom(out).ok().
@@ -353,6 +354,12 @@ attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t
   return attune::WithoutThrowing([&]() -> Status {
     if (runtimes == nullptr) return attune::Missing("runtimes");
     if (pattern == nullptr) return attune::Missing("pattern");
+    // What is more was never set.
+    constexpr size_t kMostRuntimes = 4096;
+    if (count > kMostRuntimes) {
+      return attune::InvalidArgument(
+          fmt::format("{} run times are given; {} are possible.", count, kMostRuntimes));
+    }
     ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
     std::vector<attune::OfflineDevice> devices;
     for (size_t i = 0; i < count; ++i) {

@@ -5,8 +5,10 @@
 #include <optional>
 #include <span>
 
+#include "attune/device/caller_handles.h"
 #include "attune/device/device.h"
 #include "attune/device/energy_counter.h"
+#include "backends/opencl/buffer_check.h"
 #include "backends/opencl/cl_handles.h"
 #include "backends/opencl/inventory.h"
 
@@ -18,7 +20,7 @@ namespace attune::opencl {
 // caller waits for, and the same on every platform. Events would time the kernels alone, and PoCL
 // stamps them in worker threads. The fixed cost of a clFinish (some 10 microseconds) shrinks with
 // the number of launches, which the caller chooses; a cold sample pays it for every launch.
-class OpenClDevice final : public Device, public MeteredDevice {
+class OpenClDevice final : public Device, public MeteredDevice, public CallerHandles {
  public:
   // Borrows `entry`, which the Inventory keeps.
   static Result<std::unique_ptr<OpenClDevice>> Open(const DeviceEntry& entry);
@@ -32,6 +34,9 @@ class OpenClDevice final : public Device, public MeteredDevice {
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
+  Status CheckHandle(const void* handle, const BufferUse& use) const override {
+    return buffer_check_.Check(handle, use);
+  }
   // Of a processor that of its packages; OpenCL itself tells of no device what it draws.
   Result<std::unique_ptr<EnergyCounter>> OpenEnergyCounter() override;
 
@@ -41,7 +46,10 @@ class OpenClDevice final : public Device, public MeteredDevice {
 
  private:
   OpenClDevice(const DeviceEntry& entry, ContextHandle context, QueueHandle queue)
-      : entry_(&entry), context_(std::move(context)), queue_(std::move(queue)) {}
+      : entry_(&entry),
+        context_(std::move(context)),
+        queue_(std::move(queue)),
+        buffer_check_(entry, context_.get(), queue_.get()) {}
 
   // The queue that can reach a buffer: that of this device, or one of the buffer's own context,
   // which is a program's.
@@ -52,6 +60,7 @@ class OpenClDevice final : public Device, public MeteredDevice {
   const DeviceEntry* entry_;
   ContextHandle context_;
   QueueHandle queue_;  // Declared after the context, so released before it.
+  BufferCheck buffer_check_;
   std::unique_ptr<Buffer> displacer_;
   uint32_t displacer_pattern_ = 0;
 };

@@ -7,6 +7,12 @@
  * Stability: functions and fields are only ever added. Structs that may grow begin with
  * struct_size, which the caller sets to sizeof; their initialisers below do. What is left 0 has its
  * default.
+ *
+ * Wrong arguments: a null, a number or a text that means nothing, and an impossible struct_size
+ * return ATTUNE_INVALID_ARGUMENT. Where a call fails, what it gives out (a handle, a text) is null.
+ * As in C, nothing can tell that an array is shorter than its count, that host memory is smaller
+ * than an operand, or that a handle was destroyed before: a run time, a plan, a kernel and a runner
+ * are destroyed once, by one thread, when nobody uses them.
  */
 #ifndef ATTUNE_ATTUNE_H_
 #define ATTUNE_ATTUNE_H_
@@ -59,8 +65,10 @@ typedef enum attune_type {
   ATTUNE_F64 = 1,
   ATTUNE_F16 = 2,
   ATTUNE_BF16 = 3,
-  ATTUNE_I8 =
-      4 /* Of A and B; C and the bias are int32_t, alpha and beta whole. attune_gemm only. */
+  /* Of A and B; C and the bias are int32_t. attune_gemm only. alpha and beta are whole numbers that
+   * an int32_t holds; others are refused. The result is exact where int32_t holds it, and
+   * unspecified elsewhere. */
+  ATTUNE_I8 = 4
 } attune_type;
 
 /* What may be done to f32 inputs before they are multiplied. */
@@ -216,7 +224,18 @@ ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 /* ---- calls --------------------------------------------------------------------------------------
  */
 
-/* Operands in host memory, or whatever the device understands. */
+/* What a call computes on. Pointers of a, b, bias, c and workspace are, by the device:
+ *
+ *   cpu       addresses of host memory.
+ *   opencl:N  cl_mem of clCreateBuffer or clCreateSubBuffer, of any context of the program that has
+ *             the device. ATTUNE_INVALID_ARGUMENT for all else: host memory, shared virtual memory,
+ *             another platform, too few bytes, CL_MEM_READ_ONLY of what is written. Drivers other
+ *             than PoCL may refuse contexts of the program.
+ *   cuda:N    addresses that the device can use: CUdeviceptr, managed or pinned memory. Nothing is
+ *             checked: pageable host memory is a fault of the device, as in CUDA.
+ *
+ * Operands start at multiples of alignment_bytes of the problem. c overlaps no other operand, or
+ * the result is unspecified. alpha and beta may be NaN and infinite, but see ATTUNE_I8. */
 typedef struct attune_arguments {
   size_t struct_size;
   const void* a;      /* gemm: A.  conv forward: x,  backward data: dy, backward weights: x. */
@@ -224,8 +243,9 @@ typedef struct attune_arguments {
   const void* bias;   /* Null unless the problem has one. */
   void* c;            /* gemm: C.  conv forward: y,  backward data: dx, backward weights: dw. */
   double alpha, beta; /* gemm only; ATTUNE_ARGUMENTS_INIT has 1 and 0. */
-  /* Null: memory of this thread that the run time keeps. Else the best candidate computes that does
-   * with workspace_bytes; ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if none does. */
+  /* Null: memory of this thread that the run time keeps. Else memory as operands are, at best from
+   * a multiple of 64 bytes on, and the best candidate computes that does with workspace_bytes;
+   * ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if none does. */
   void* workspace;
   size_t workspace_bytes;
   /* CUDA: the CUstream to enqueue on; the legacy default stream is CU_STREAM_LEGACY. While it is
