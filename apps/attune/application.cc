@@ -1,8 +1,11 @@
 #include "apps/attune/application.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/terminal.h"
 #include "attune/base/text.h"
+#include "attune/base/unique_fd.h"
 #include "attune/record/memory_store.h"
 #include "attune/session/session_records.h"
 #include "storage/sql/servers/database_servers.h"
@@ -44,12 +48,24 @@ bool IsMeant(const Network& network, const Network& wanted) {
          is(network.framework_version, wanted.framework_version);
 }
 
+// Standard error through a duplicated descriptor: DivertedErrors redirects the output of libraries,
+// but not ours. Null if no descriptor is left.
+std::FILE* OwnErrors() {
+  UniqueFd own(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  std::FILE* const stream = own.valid() ? ::fdopen(own.get(), "w") : nullptr;
+  if (stream == nullptr) return nullptr;
+  (void)own.Release();
+  (void)std::setvbuf(stream, nullptr, _IONBF, 0);
+  return stream;
+}
+
 }  // namespace
 
 Application::Application()
     : begin_ns_(SteadyNowNs()),
+      errors_(OwnErrors(), &std::fclose),
       out_(stdout),
-      err_(stderr),
+      err_(errors_ == nullptr ? stderr : errors_.get()),
       reconnecting_(SqlStoreOptions().reconnecting) {
   outages_ = std::make_shared<OutageLog>(
       [this](const std::string& line) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -145,6 +146,7 @@ class Application {
   Status TakeStores(std::shared_ptr<SqlDatabase> database);
 
   const int64_t begin_ns_;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> errors_;
   Output out_;
   Output err_;
   std::chrono::milliseconds reconnecting_;

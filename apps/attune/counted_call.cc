@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/diverted_errors.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/device/call_counter.h"
@@ -43,6 +44,7 @@ class CallMemory {
 
 Result<std::unique_ptr<Executable>> LoadOn(Device& device, const BuildRequest& request) {
   const OpenedKernelCache cache = OpenDefaultKernelCache();
+  const DivertedErrors errors(-1);  // PoCL's clang prints its warning count.
   Builder builder(*cache.cache);
   const BuildOutcome built = builder.Build(request, device.target());
   if (built.failure() != nullptr) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/application.h"
+#include "attune/base/diverted_errors.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 
@@ -63,6 +64,7 @@ Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, Ker
             Progress& progress) {
   Status stored;
   const OpenedKernelCache own = OpenDefaultKernelCache();
+  const DivertedErrors errors(-1);  // PoCL's clang prints its warning count.
   Builder builder(*own.cache);
   for (const PackageKernel& kernel : kernels) {
     const BuildOutcome outcome =

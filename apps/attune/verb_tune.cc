@@ -58,6 +58,7 @@ struct TuneVerbOptions {
   RunOptions run;
   std::string cache = "warm";
   WorkshopLimits limits;
+  std::string log;  // A file; empty: no log.
   std::string objective = "time";
   std::string kernel_file;  // Of --kernel.
   bool json = false;
@@ -387,6 +388,7 @@ Result<int> TuneJobs(Application& application, const TuneVerbOptions& options,
   run.terms.tune = options.tune;
   if (options.run.budget_ns > 0) run.terms.end_ns = EndOf(application, options, 1);
   run.terms.stop_requested = [&] { return interruption.requested(); };
+  run.terms.log = options.limits.log;
   // More threads than cores are never started, and the summary says how many compiled.
   run.terms.compile_threads = options.limits.compile_jobs > 0
                                   ? std::min(options.limits.compile_jobs, UsableCores())
@@ -423,6 +425,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_RETURN_IF_ERROR(Check(options.pruning));
   options.tune.prune = TermsOf(options.pruning);
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
+  ATTUNE_ASSIGN_OR_RETURN(const auto log, CompilerLog::Open(options.log));
+  options.limits.log = log.get();
   if (!options.seeks_time()) {
     ATTUNE_RETURN_IF_ERROR(CheckObjective(application, options.OfObjective(), options.device));
   }
@@ -565,6 +569,8 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
           "Candidates that are compiled at once for a GPU, ahead of the one process that has "
           "it (default: one for each core, shared by all devices)")
       ->check(CLI::Range(1, 1024));
+  verb.add_option("--log", options.log, "Append the output of compilers and candidates to FILE")
+      ->type_name("FILE");
   AddJsonFlag(verb, options.json);
 }
 

@@ -50,6 +50,9 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   children.jobs = limits.jobs;
   children.compile_jobs = limits.compile_jobs;
   children.opens_ahead = limits.opens_ahead;
+  if (limits.log != nullptr) {
+    children.on_output = [log = limits.log](std::string_view text) { log->Write(text); };
+  }
   children.memory_limit_bytes = limits.memory_limit_bytes;
   if (limits.run_deadline_ns > 0) children.run_deadline_ns = limits.run_deadline_ns;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));

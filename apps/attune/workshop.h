@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/attune/compiler_log.h"
 #include "attune/base/status.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/device/device.h"
@@ -28,6 +29,7 @@ struct WorkshopLimits {
   int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
   int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
+  CompilerLog* log = nullptr;      // Gets the output of children; null: it is dropped.
   // Candidates run in this process, without children, for whoever has a debugger at it: one that
   // crashes takes it along. Peaks are not measured.
   bool is_in_process = false;

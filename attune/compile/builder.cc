@@ -151,10 +151,17 @@ BuildOutcome Builder::FindOrCompile(const Solver& solver, const BuildRecipe& rec
   }
   BuildOutcome outcome;
   const auto begin = std::chrono::steady_clock::now();
-  Result<Artifact> artifact = solver.Build(recipe);
+  BuildRecipe asked = recipe;
+  asked.warns = options_.warns;
+  Result<Artifact> artifact = solver.Build(asked);
   const auto elapsed = std::chrono::steady_clock::now() - begin;
   outcome.build_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count();
   if (artifact.ok()) {
+    const std::string log = std::exchange(artifact->log, {});
+    if (!log.empty() && options_.on_warnings != nullptr) {
+      options_.on_warnings(
+          fmt::format("{} {}:\n{}\n", Text(solver.id()), recipe.options, BoundedLog(log)));
+    }
     outcome.cache_status = cache_.Store(recipe, *artifact);
     outcome.result = *std::move(artifact);
   } else {

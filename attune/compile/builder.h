@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -51,6 +54,15 @@ struct LoadedCandidate {
   Status cache_status;  // Why its state could not be kept, if so; the load is good all the same.
 };
 
+// What to do with compiler warnings. Errors are reported in the Failure of a build.
+struct BuilderOptions {
+  // False in foreign programs: compilers must not print there.
+  bool warns = true;
+  // Gets the bounded log of each successful compilation, after a line with the solver and options.
+  // Called by the compiling threads; may be null.
+  std::function<void(std::string_view log)> on_warnings = nullptr;
+};
+
 // Thread-safe. Two threads that ask for the same recipe at the same time share one compilation, and
 // so do two processes whose caches share a folder; later ones find it in the cache. A recipe that
 // failed is not tried again. Deadlines are the business of the process that the compiler runs in:
@@ -62,7 +74,8 @@ class Builder {
   static constexpr size_t kMaxRememberedFailures = 4096;
 
   // Borrows `cache`.
-  explicit Builder(KernelCache& cache) : cache_(cache) {}
+  explicit Builder(KernelCache& cache, BuilderOptions options = {})
+      : cache_(cache), options_(std::move(options)) {}
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
@@ -84,6 +97,7 @@ class Builder {
   BuildOutcome FindOrCompile(const Solver& solver, const BuildRecipe& recipe);
 
   KernelCache& cache_;
+  const BuilderOptions options_;
   std::mutex mutex_;  // Guards everything below.
   // Shared: the thread that compiles and those that wait for it; the last one drops it.
   std::map<Fingerprint, std::shared_ptr<Flight>> flights_;

@@ -160,6 +160,36 @@ TEST(BuilderTest, FailureCarriesTheCompilersLogAndIsNotTriedAgain) {
   EXPECT_FALSE(second.from_cache);
 }
 
+TEST(BuilderTest, ReportsWarningsOnceAndDoesNotCacheThem) {
+  CountingSolver solver;
+  solver.log = "line 3: unused variable 'x'";
+  MemoryKernelCache cache;
+  std::string told;
+  Builder builder(cache, {.on_warnings = [&](std::string_view log) { told += log; }});
+
+  const BuildOutcome first = builder.Build(Request(solver, 4), Target{});
+  const BuildOutcome second = builder.Build(Request(solver, 4), Target{});
+
+  EXPECT_EQ(told, "test.counting@1 -O2:\nline 3: unused variable 'x'\n");
+  ASSERT_NE(first.artifact(), nullptr);
+  EXPECT_EQ(first.artifact()->log, "");
+  EXPECT_EQ(second.artifact()->log, "");
+}
+
+TEST(BuilderTest, CodeWithoutWarningsServesBuildersThatWarn) {
+  CountingSolver solver;
+  solver.log = "line 3: unused variable 'x'";
+  MemoryKernelCache cache;
+  int heard = 0;
+  const auto hear = [&](std::string_view) { ++heard; };
+
+  (void)Builder(cache, {.warns = false, .on_warnings = hear}).Build(Request(solver, 4), Target{});
+  (void)Builder(cache, {.on_warnings = hear}).Build(Request(solver, 4), Target{});
+
+  EXPECT_EQ(heard, 0);
+  EXPECT_EQ(solver.builds, 1);
+}
+
 TEST(BuilderTest, LongLogKeepsItsHeadAndItsTail) {
   CountingSolver solver;
   solver.on_build = [](const BuildRecipe&) {

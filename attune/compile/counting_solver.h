@@ -28,7 +28,7 @@ class CountingSolver final : public Solver, public FitChecker {
   Result<Artifact> Build(const BuildRecipe& recipe) const override {
     ++builds;
     if (on_build) ATTUNE_RETURN_IF_ERROR(on_build(recipe));
-    return Artifact{"compiled " + recipe.source};
+    return Artifact{"compiled " + recipe.source, recipe.warns ? log : ""};
   }
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
                                            Device&) const override {
@@ -49,6 +49,7 @@ class CountingSolver final : public Solver, public FitChecker {
 
   mutable std::atomic<int> builds = 0;
   std::function<Status(const BuildRecipe&)> on_build;
+  std::string log;  // The compiler's warnings.
 
  private:
   SolverId id_{"test.counting", 1};

@@ -77,7 +77,7 @@ size_t PutAheadWhoIsSurelyQuicker(std::vector<PredictedCandidate>& predicted,
 Dispatcher::Dispatcher(DispatchParts parts, DispatchOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
-      builder_(std::make_unique<Builder>(*parts_.kernels)) {}
+      builder_(std::make_unique<Builder>(*parts_.kernels, BuilderOptions{.warns = false})) {}
 
 const Solver* Dispatcher::SolverOf(const Candidate& candidate) const {
   return FindSolver(*parts_.solvers, candidate.solver);

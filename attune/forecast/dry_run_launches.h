@@ -31,7 +31,10 @@ class DryRunLaunches final : public LaunchSource {
  private:
   DryRunLaunches(const SolverList& solvers, Device& device, LaunchObserver& observer,
                  KernelCache& cache)
-      : solvers_(solvers), device_(device), observer_(observer), builder_(cache) {}
+      : solvers_(solvers),
+        device_(device),
+        observer_(observer),
+        builder_(cache, {.warns = false}) {}
 
   Result<std::vector<ObservedLaunch>> DryRun(const Solver& solver, const Problem& problem,
                                              const Config& config) const;

@@ -21,6 +21,7 @@ struct BuildRecipe {
   std::string options;   // Compiler options, defines included.
   std::string compiler;  // Identity of the compiler, version included.
   std::string target;  // What the code is for: architecture, device name, driver where it matters.
+  bool warns = true;   // False: compile without warnings. The code is the same.
 
   bool empty() const { return source.empty(); }
   friend bool operator==(const BuildRecipe&, const BuildRecipe&) = default;
@@ -29,6 +30,7 @@ struct BuildRecipe {
 // Compiled code. Empty for a library call.
 struct Artifact {
   std::string bytes;
+  std::string log = {};  // Compiler warnings. Builder removes them before it caches the code.
 
   friend bool operator==(const Artifact&, const Artifact&) = default;
 };

@@ -51,6 +51,9 @@ struct ChildOptions {
   // Asked several times a second while an answer of a child is awaited: it is killed, and its
   // candidate given up, when this says no. Null: nobody is asked.
   std::function<bool()> go_on = nullptr;
+  // Gets the output of children and of compilers in them, as it arrives. Called by the threads that
+  // wait for children; may be null. The output of a child that fails is in its Failure, too.
+  std::function<void(std::string_view)> on_output = nullptr;
 };
 
 // Has children of `options` share a device of `backend` where it is costly to open, and compute

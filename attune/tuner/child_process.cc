@@ -275,7 +275,9 @@ void ChildProcess::ReadOutput() {
     const ssize_t got = ::read(output_.get(), chunk, sizeof chunk);
     if (got == 0) output_.Reset();
     if (got <= 0) return;
-    AppendTail(output_tail_, std::string_view(chunk, static_cast<size_t>(got)));
+    const std::string_view text(chunk, static_cast<size_t>(got));
+    AppendTail(output_tail_, text);
+    if (options_.on_output != nullptr) options_.on_output(text);
   }
 }
 

@@ -37,7 +37,10 @@ class EvaluationServer {
       : socket_fd_(socket_fd),
         backends_(backends),
         cache_(OpenDefaultKernelCache().cache),
-        builder_(*cache_) {}
+        // The parent process reads standard error.
+        builder_(*cache_, {.on_warnings = [](std::string_view log) {
+          (void)std::fwrite(log.data(), 1, log.size(), stderr);
+        }}) {}
 
   // Before anybody asks. What goes wrong is no answer to anything: whoever asks is told.
   Status WarmUp(const std::string& device, const std::string& problem_text) {

@@ -64,7 +64,7 @@ class OwnKernelServer {
         place_(place),
         device_(device),
         tuned_(std::move(tuned)),
-        builder_(cache_) {}
+        builder_(cache_, {.warns = false}) {}
 
   Result<Ready*> ReadyFor(const kernel::OwnSizes& sizes);
   Result<Ready> Choose(const kernel::OwnSizes& sizes, const Problem& problem);

@@ -77,13 +77,6 @@ class Program {
     return std::string(symbol);
   }
 
- private:
-  Status Check(nvrtcResult code, std::string_view what) const {
-    if (code == NVRTC_SUCCESS) return Status::Ok();
-    return Internal(fmt::format("NVRTC {} {}: {}.", nvrtc_.report.version, what,
-                                nvrtc_.nvrtcGetErrorString(code)));
-  }
-
   std::string Log() const {
     size_t size = 0;
     if (nvrtc_.nvrtcGetProgramLogSize(program_, &size) != NVRTC_SUCCESS || size == 0) return "";
@@ -91,6 +84,13 @@ class Program {
     if (nvrtc_.nvrtcGetProgramLog(program_, log.data()) != NVRTC_SUCCESS) return "";
     log.resize(std::min(log.find('\0'), kMaxLogBytes));
     return log;
+  }
+
+ private:
+  Status Check(nvrtcResult code, std::string_view what) const {
+    if (code == NVRTC_SUCCESS) return Status::Ok();
+    return Internal(fmt::format("NVRTC {} {}: {}.", nvrtc_.report.version, what,
+                                nvrtc_.nvrtcGetErrorString(code)));
   }
 
   const Nvrtc& nvrtc_;
@@ -163,7 +163,7 @@ Result<Artifact> BuildCubin(const Nvrtc& nvrtc, const BuildRecipe& recipe) {
     ATTUNE_ASSIGN_OR_RETURN(std::string symbol, program.SymbolOf(name));
     symbols.emplace_back(name, std::move(symbol));
   }
-  return Artifact{WithSymbols(std::move(bytes), symbols)};
+  return Artifact{WithSymbols(std::move(bytes), symbols), program.Log()};
 }
 
 }  // namespace attune::cuda

@@ -99,7 +99,7 @@ Result<Artifact> BuildCodeObject(const Hipcc& hipcc, const BuildRecipe& recipe) 
     return Unavailable(fmt::format("hipcc {} ended well and wrote no code.\n{}",
                                    hipcc.report.version, output.log));
   }
-  return Artifact{*std::move(code)};
+  return Artifact{*std::move(code), output.log};
 }
 
 Status CheckHasKernel(std::string_view bundle, std::string_view function) {

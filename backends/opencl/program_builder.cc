@@ -27,14 +27,18 @@ std::string BuildLog(cl_program program, cl_device_id device) {
   return log;
 }
 
-Result<ProgramHandle> CompileSource(const OpenClDevice& device, const BuildRecipe& recipe) {
+// `log` gets the compiler's warnings.
+Result<ProgramHandle> CompileSource(const OpenClDevice& device, const BuildRecipe& recipe,
+                                    std::string& log) {
   cl_int code = CL_SUCCESS;
   const char* text = recipe.source.data();
   const size_t length = recipe.source.size();
   ProgramHandle program(clCreateProgramWithSource(device.context(), 1, &text, &length, &code));
   ATTUNE_RETURN_IF_ERROR(ClStatus(code, "Cannot create a program from source"));
   const cl_device_id id = device.entry().device;
-  code = clBuildProgram(program.get(), 1, &id, recipe.options.c_str(), nullptr, nullptr);
+  // PoCL's clang prints its warning count to standard error.
+  const std::string options = recipe.warns ? recipe.options : recipe.options + " -w";
+  code = clBuildProgram(program.get(), 1, &id, options.c_str(), nullptr, nullptr);
   if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
     return ClStatus(code, "Cannot compile");
   if (code != CL_SUCCESS) {
@@ -42,6 +46,7 @@ Result<ProgramHandle> CompileSource(const OpenClDevice& device, const BuildRecip
                                        device.entry().CompilerIdentity(), ClErrorName(code),
                                        BuildLog(program.get(), id)));
   }
+  log = BuildLog(program.get(), id);
   return program;
 }
 
@@ -129,10 +134,13 @@ BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
 Result<Artifact> BuildArtifact(const Inventory& inventory, const BuildRecipe& recipe) {
   ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, DeviceOf(inventory, recipe));
   ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<OpenClDevice> device, OpenClDevice::Open(*entry));
-  ATTUNE_ASSIGN_OR_RETURN(const ProgramHandle program, CompileSource(*device, recipe));
+  std::string log;
+  ATTUNE_ASSIGN_OR_RETURN(const ProgramHandle program, CompileSource(*device, recipe, log));
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<kernel::KernelPlan> warm_up, WarmUpOf(recipe.source));
   if (warm_up) ATTUNE_RETURN_IF_ERROR(WarmUp(*device, program.get(), *warm_up));
-  return BinaryOf(program.get());
+  ATTUNE_ASSIGN_OR_RETURN(Artifact artifact, BinaryOf(program.get()));
+  artifact.log = std::move(log);
+  return artifact;
 }
 
 Result<ProgramHandle> LoadProgram(cl_context context, const DeviceEntry& entry,

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/compiler_log.h"
 #include "apps/attune/device_crew.h"
 #include "apps/attune/fleet/fleet_queue.h"
 #include "apps/attune/fleet/session_doer.h"
@@ -182,6 +183,8 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   options.doer.jobs.compile_threads = std::max(options.doer.compile, 1);
   options.doer.jobs.deadline_ns = DeadlineOfJobs(options);
   options.doer.limits.is_in_process = options.is_in_process;
+  ATTUNE_ASSIGN_OR_RETURN(const auto compiler_log, CompilerLog::Open(options.log));
+  options.doer.limits.log = options.doer.jobs.log = compiler_log.get();
   options.doer.say = [log](const std::string& line) { log->Say(line); };
   const std::chrono::milliseconds patience(options.patience_ns / 1'000'000);
   const auto outages = std::make_shared<OutageLog>(options.doer.say, patience);
@@ -272,8 +275,7 @@ void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
       ->check(NameWithin(kMostWorkerNameBytes))
       ->check(SeenText());
   verb.add_option("--log", options.log,
-                  "Add what it says to FILE, not to standard error (but for what FILE has no room "
-                  "for)")
+                  "Append messages and the output of compilers and candidates to FILE")
       ->type_name("FILE");
   verb.add_option("--job", options.job_id, "Do the job of this number alone, and end")
       ->check(CLI::Range(int64_t{1}, kMostJobNumber))

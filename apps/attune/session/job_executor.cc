@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/compiler_log.h"
 #include "apps/attune/compiler_watch.h"
 #include "apps/attune/fleet/kernel_exchange.h"
 #include "apps/attune/session/job_outcomes.h"
+#include "attune/base/diverted_errors.h"
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
@@ -158,12 +160,17 @@ Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs
   ATTUNE_ASSIGN_OR_RETURN(std::vector<Build> builds, BuildsOf(jobs));
   const OpenedKernelCache cache = OpenDefaultKernelCache();
   ATTUNE_RETURN_IF_ERROR(cache.kept);
-  Builder builder(*cache.cache);
+  BuilderOptions builder_options;
+  if (options_.log != nullptr) {
+    builder_options.on_warnings = [this](std::string_view log) { options_.log->Write(log); };
+  }
+  Builder builder(*cache.cache, builder_options);
   const Problem& problem = jobs.front().problem;
   if (options_.kernels != nullptr) {
     options_.kernels->Fetch(RecipesOf(builds, problem), *cache.cache);
   }
   {
+    const DivertedErrors errors(options_.log == nullptr ? -1 : options_.log->descriptor());
     const CompilerWatch watch([&] { return is_late() || options_.stop_requested(); });
     ParallelFor(
         std::ssize(builds),
