@@ -1,5 +1,7 @@
 // attune devices: what can run candidates here, and which libraries were found or missed.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/attune/json_text.h"
@@ -92,13 +94,35 @@ std::string ChosenBy(const std::string& variable) {
   return variable.empty() ? "" : fmt::format("{}: ", variable);
 }
 
-void PrintLibraries(const LoadedBackends& loaded, Output& out) {
+// True for usable kernel files. Damaged ones are always listed.
+bool IsKernel(const LibraryReport& library) {
+  return library.available && library.name.starts_with("kernel ");
+}
+
+// "28 kernels (10 opencl, 18 cuda): --kernels lists them"; empty without kernels.
+std::string KernelsLine(const LoadedBackends& loaded) {
+  int64_t all = 0;
+  std::string each;
+  const auto add = [&](const Backend& backend) {
+    const auto libraries = backend.Libraries();
+    const int64_t count = std::count_if(libraries.begin(), libraries.end(), IsKernel);
+    if (count == 0) return;
+    all += count;
+    each += fmt::format("{}{} {}", each.empty() ? "" : ", ", count, backend.name());
+  };
+  for (const auto& backend : loaded.list) add(*backend);
+  for (const auto& backend : CompileOnlyBackends()) add(*backend);
+  return all == 0 ? "" : fmt::format("\n{} kernels ({}): --kernels lists them\n", all, each);
+}
+
+void PrintLibraries(const LoadedBackends& loaded, bool lists_kernels, Output& out) {
   Table table({{"library"},
                {"backend"},
                {"version"},
                {"where it is, or what brings it", Column::Align::kLeft, Column::Fit::kCut}});
   const auto add = [&](const Backend& backend) {
     for (const LibraryReport& library : backend.Libraries()) {
+      if (IsKernel(library) && !lists_kernels) continue;
       table.AddRow({library.name, std::string(backend.name()),
                     library.available ? library.version : "missing",
                     ChosenBy(library.chosen_by) +
@@ -109,6 +133,7 @@ void PrintLibraries(const LoadedBackends& loaded, Output& out) {
   for (const auto& backend : loaded.list) add(*backend);
   for (const auto& backend : CompileOnlyBackends()) add(*backend);
   if (!table.empty()) out.Print("\n" + table.Render(out.screen(), out.width()));
+  if (!lists_kernels) out.Print(KernelsLine(loaded));
   for (const auto& refusal : loaded.refused) {
     const std::string who = refusal.plugin.empty() ? "No plug-in is used"
                                                    : fmt::format("The plug-in '{}' is not used",
@@ -123,20 +148,23 @@ void PrintLibraries(const LoadedBackends& loaded, Output& out) {
 
 void AddDevicesVerb(CLI::App& program, Invocation& invocation) {
   auto json = std::make_shared<bool>(false);
+  auto kernels = std::make_shared<bool>(false);
   CLI::App* verb = AddVerb(program, "devices",
                            "List devices and libraries: found, or missing and which package "
                            "brings them",
                            "  attune devices\n"
+                           "  attune devices --kernels\n"
                            "  attune devices --json");
+  verb->add_flag("--kernels", *kernels, "List kernel files, too; --json always lists them");
   AddJsonFlag(*verb, *json);
-  verb->callback([json, &invocation] {
-    invocation.run = [json](Application& application) -> Result<int> {
+  verb->callback([json, kernels, &invocation] {
+    invocation.run = [json, kernels](Application& application) -> Result<int> {
       const LoadedBackends& loaded = application.backends();
       if (*json) {
         application.out().Print(Dump(DevicesJson(loaded)));
       } else {
         PrintDevices(loaded, application.out());
-        PrintLibraries(loaded, application.out());
+        PrintLibraries(loaded, *kernels, application.out());
         PrintMissingCounters(loaded, application.out());
       }
       return kExitDone;

@@ -1,5 +1,7 @@
-"""Compiler warnings go to the log, not to the terminal."""
+"""Compiler warnings go to the log, not to the terminal, and `attune devices` lists kernel files only
+with --kernels."""
 
+import re
 import subprocess
 
 import program
@@ -106,11 +108,27 @@ def a_served_program_prints_no_warning(attune):
     program.check(done.returncode == 0 and done.stderr == "", (done.returncode, done.stderr))
 
 
+def devices_lists_kernels_on_request(attune):
+    settings = {"ATTUNE_KERNEL_PATH": str(attune.data / "noisy_kernel")}
+    short = attune.run("devices", **settings)[0]
+    program.check("noisy" not in short and "conv_direct" not in short, short)
+    program.check(re.search(r"^\d+ kernels \(\d+ \w+.*\): --kernels lists them$", short, re.M), short)
+    program.check("noisy" in attune.run("devices", "--kernels", **settings)[0], "It is not listed.")
+    names = {library["name"] for backend in attune.json("devices", **settings)["backends"]
+             for library in backend["libraries"]}
+    program.check("kernel noisy" in names, names)
+    # A damaged file is always listed.
+    (attune.folder / "damaged.json").write_text("{")
+    damaged = {"ATTUNE_KERNEL_PATH": str(attune.folder / "damaged.json")}
+    program.check("kernel damaged" in attune.run("devices", **damaged)[0], "It is not shown.")
+
+
 def test(attune):
     attune.environment["ATTUNE_PLUGINS"] = "opencl"
     tune_rejects_an_unwritable_log(attune)
     program.require_device(attune, "opencl:0")
-    for case in (a_compiling_worker_writes_warnings_to_its_log_only,
+    for case in (devices_lists_kernels_on_request,
+                 a_compiling_worker_writes_warnings_to_its_log_only,
                  a_compiling_session_writes_warnings_to_its_log_only,
                  output_of_children_goes_to_the_log_of_tune, compiler_errors_are_reported,
                  a_served_program_prints_no_warning):
