@@ -1,5 +1,7 @@
 #include "attune/runtime/c_runtime.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -53,8 +55,10 @@ attune::Result<attune::Recorder*> attune_runtime::recorder() {
 attune::Result<attune::Recorder*> attune_runtime::MakeRecorder() const {
   auto* made = new attune::Recorder(attune::RecorderOptionsOf(runtime_.last()->options()));
   // It is there until the process ends, and so is this.
-  static_cast<void>(
-      new attune::StopAtExit([made] { (void)made->Close(attune::kLongestRecording); }));
+  static_cast<void>(new attune::StopAtExit([made](std::chrono::nanoseconds left) {
+    const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(left);
+    (void)made->Close(std::min(patience, attune::kLongestRecording));
+  }));
   return made;
 }
 

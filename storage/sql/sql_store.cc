@@ -379,7 +379,7 @@ Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_p
   }
   auto database = std::make_shared<SqlDatabase>(path, connection_options, std::move(connection),
                                                 options.on_write_lock);
-  if (!reads) sql::ImportRecorded(*database, path, options);
+  if (options.use == StoreUse::kRecord) sql::ImportRecorded(*database, path, options);
   return database;
 }
 

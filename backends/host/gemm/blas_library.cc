@@ -313,8 +313,11 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
   // OpenBLAS ends the process where a product on several threads finds no memory for its lists.
   if (threads > 1 && !HasMemory(kListBytes)) return false;
   const ThreadCountGate::Pass pass(gate_, threads);
-  if (blis_.has_value()) return blis_->Gemm(type, product);
-  CallGemm(type, product);
+  if (blis_.has_value()) {
+    blis_->Gemm(type, product);
+  } else {
+    CallGemm(type, product);
+  }
   return true;
 }
 
@@ -322,8 +325,9 @@ bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads)
   assert(product.m == 1 || product.n == 1);
   if (!threads_.MayCall(threads)) return false;
   const ThreadCountGate::Pass pass(gate_, threads);
-  if (blis_.has_value()) return blis_->Gemv(type, product);
-  if (type == DataType::kF32) {
+  if (blis_.has_value()) {
+    blis_->Gemv(type, product);
+  } else if (type == DataType::kF32) {
     CallGemv(functions_->sgemv, product);
   } else {
     CallGemv(functions_->dgemv, product);
