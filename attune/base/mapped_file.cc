@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attune/base/unique_fd.h"
+
 namespace attune {
 namespace {
 
@@ -18,12 +20,10 @@ constexpr int kFirstFreeFd = 3;
 
 // The files of /proc and of libraries are read with this, never through a descriptor below 3, which
 // the program may have closed and expect to stay closed.
-int OpenToRead(const char* path) {
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || fd >= kFirstFreeFd) return fd;
-  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd);
-  ::close(fd);
-  return moved;
+UniqueFd OpenToRead(const char* path) {
+  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || fd.get() >= kFirstFreeFd) return fd;
+  return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
 }
 
 struct Mapping {
@@ -52,12 +52,13 @@ bool ReadLine(char* line, Mapping& mapping) {
 
 // Calls `take` with each mapping of a file until that returns true.
 template <class Take>
-bool VisitMappings(int maps, const Take& take) {
+bool VisitMappings(const UniqueFd& maps, const Take& take) {
   char line[kMaxLine];
   size_t used = 0;
   bool is_skipping = false;  // The rest of a line that is too long.
   for (;;) {
-    const ssize_t got = ::read(maps, line + used, sizeof line - used);
+    if (!maps.is_ours()) return false;
+    const ssize_t got = ::read(maps.get(), line + used, sizeof line - used);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     used += static_cast<size_t>(got);
@@ -82,10 +83,9 @@ bool VisitMappings(int maps, const Take& take) {
 bool BeginsAlike(const char* path, const char* memory, size_t size) {
   char bytes[512];
   const size_t wanted = size < sizeof bytes ? size : sizeof bytes;
-  const int fd = OpenToRead(path);
-  if (fd < 0) return false;
-  const ssize_t got = ::read(fd, bytes, wanted);
-  ::close(fd);
+  const UniqueFd fd = OpenToRead(path);
+  if (!fd.is_ours()) return false;
+  const ssize_t got = ::read(fd.get(), bytes, wanted);
   return got == static_cast<ssize_t>(wanted) && ::memcmp(bytes, memory, wanted) == 0;
 }
 
@@ -107,8 +107,8 @@ bool EndsAsDeleted(const char* path) {
 }  // namespace
 
 MappedFile FindMappedFile(const void* address, char* path, size_t size) {
-  const int maps = OpenToRead("/proc/self/maps");
-  if (maps < 0) return MappedFile::kNoProc;
+  const UniqueFd maps = OpenToRead("/proc/self/maps");
+  if (!maps.valid()) return MappedFile::kNoProc;
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   Mapping head;  // Of the beginning of the last file that began.
   uint64_t head_inode = 0;
@@ -127,7 +127,6 @@ MappedFile FindMappedFile(const void* address, char* path, size_t size) {
     }
     return true;
   });
-  ::close(maps);
   if (!is_found || found.inode == 0) return MappedFile::kNone;
   if (head_inode != found.inode) head.begin = 0;
   // A name may end like that of a deleted file.
