@@ -1,17 +1,20 @@
 #include "attune/runtime/tuner_client.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,7 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/open_file.h"
 #include "attune/base/process_room.h"
+#include "attune/base/signals_blocked.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/usable_cores.h"
@@ -33,6 +37,13 @@ constexpr const char* kProgramName = "attune-tuner";
 constexpr size_t kLongestAnswerBytes = 1 << 20;
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr std::chrono::milliseconds kEndPatience{1000};
+
+// Gives this thread descriptors of its own: /dev/null as 0 to 2, and nothing of the program's,
+// whose files would stay open here. Where the system refuses, it goes on with those of the program.
+void LeaveDescriptors() {
+  if (::syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) (void)::open("/dev/null", O_RDWR);
+}
 
 // Spawns with descriptors 0 and 1 on `socket` and nothing else open but 2.
 int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
@@ -65,8 +76,7 @@ Status CheckRoom() {
   }
   if (AddressRoom() == kUnlimitedRoom) return Status::Ok();
   return ResourceExhausted(
-      "cannot start the tuner: the address space is limited (ulimit -v, ulimit -d), under which "
-      "not "
+      "cannot start the tuner: the address space is limited (ulimit -v, ulimit -d), under which not "
       "every library computes");
 }
 
@@ -85,10 +95,15 @@ int64_t RestNsIn(const nlohmann::json& answer) {
   return std::clamp<int64_t>(rest->get<int64_t>(), 0, kLongestMs) * kNsPerMs;
 }
 
+std::string TextIn(const nlohmann::json& answer, const char* field, const char* otherwise) {
+  const auto found = answer.find(field);
+  return found != answer.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
 Status StatusOf(const nlohmann::json& answer) {
-  const std::string outcome = answer.value("outcome", "");
+  const std::string outcome = TextIn(answer, "outcome", "");
   if (outcome == "tuned" || outcome == "already_tuned") return Status::Ok();
-  const std::string message = answer.value("message", "without a reason");
+  const std::string message = TextIn(answer, "message", "without a reason");
   if (outcome == "unsupported") return Unsupported(message);
   return Internal(fmt::format("The tuner failed: {}", message));
 }
@@ -103,15 +118,72 @@ Result<std::filesystem::path> FindTunerProgram() {
                             found.error().message()));
 }
 
-TunerClient::TunerClient(TunerClientOptions options) : options_(std::move(options)) {}
+TunerClient::TunerClient(TunerClientOptions options)
+    : options_(std::move(options)), maker_(::getpid()) {}
 
-TunerClient::~TunerClient() { Stop(kEndPatience); }
+TunerClient::~TunerClient() {
+  Stop(kEndPatience);
+  if (!thread_.joinable()) return;
+  if (maker_ == ::getpid()) {
+    thread_.join();
+  } else {
+    thread_.detach();
+    // It notes a thread that is not here.
+    (void)work_changed_.release();
+  }
+}
 
 void TunerClient::Stop(std::chrono::milliseconds patience) {
+  if (maker_ != ::getpid()) return;
   is_stopped_ = true;
-  // A process may be in the middle of being started, from a disk that does not answer.
-  const std::unique_lock<std::timed_mutex> lock(process_mutex_, patience);
-  if (lock.owns_lock()) End(patience);
+  std::unique_lock<std::mutex> lock(work_mutex_);
+  work_changed_->notify_all();
+  if (work_changed_->wait_for(lock, patience, [this] { return !is_working_; })) return;
+  // It stands behind threads that keep every core busy, or waits for a disk. That the number of a
+  // group passes to another one takes longer than this.
+  constexpr int64_t kSurelyTheSameNs = 1'000'000'000;
+  const int group = known_group_;
+  if (group > 0 && SteadyNowNs() - known_ns_ < kSurelyTheSameNs) ::kill(-group, SIGKILL);
+}
+
+bool TunerClient::DoThere(const std::function<void()>& work) {
+  if (maker_ != ::getpid()) return false;
+  std::unique_lock<std::mutex> lock(work_mutex_);
+  if (!thread_.joinable() && !is_stopped_) {
+    try {
+      const SignalsBlocked blocked;
+      thread_ = std::thread([this] { WorkThere(); });
+    } catch (const std::system_error&) {
+      return false;
+    }
+    is_working_ = true;
+  }
+  if (!is_working_) return false;
+  work_ = &work;
+  work_changed_->notify_all();
+  work_changed_->wait(lock, [this] { return work_ == nullptr || !is_working_; });
+  return std::exchange(work_, nullptr) == nullptr;
+}
+
+void TunerClient::WorkThere() {
+  LeaveDescriptors();
+  std::unique_lock<std::mutex> lock(work_mutex_);
+  while (true) {
+    work_changed_->wait(lock, [this] { return is_stopped_ || work_ != nullptr; });
+    if (is_stopped_) break;
+    const std::function<void()>& work = *work_;
+    lock.unlock();
+    work();
+    lock.lock();
+    work_ = nullptr;
+    work_changed_->notify_all();
+  }
+  lock.unlock();
+  End(kEndPatience);
+  socket_.Reset();
+  lock.lock();
+  is_working_ = false;
+  work_changed_->notify_all();
 }
 
 Status TunerClient::CheckSocket() {
@@ -124,16 +196,16 @@ Status TunerClient::CheckSocket() {
       "has given its descriptor to a file of its own.");
 }
 
-// Whether what was started is gone. REQUIRES: process_mutex_ is held.
+// Whether what was started is gone.
 bool TunerClient::ReapStarter() {
   // If the program waits for children of any kind, it may have been first.
   if (!is_reaped_) is_reaped_ = ::waitpid(group_, nullptr, WNOHANG) != 0;
   return is_reaped_;
 }
 
-// REQUIRES: process_mutex_ is held.
 void TunerClient::End(std::chrono::milliseconds patience) {
   if (group_ <= 0) return;
+  known_group_ = -1;
   if (!socket_.is_ours()) {
     // Without the socket nobody can tell whose the number of the group is now. The tuner ends by
     // itself, because the program holds its connection no more.
@@ -159,7 +231,6 @@ void TunerClient::End(std::chrono::milliseconds patience) {
 }
 
 Status TunerClient::Start() {
-  const std::lock_guard<std::timed_mutex> lock(process_mutex_);
   if (is_stopped_ || has_lost_socket_ || group_ > 0) return CheckSocket();
   ATTUNE_RETURN_IF_ERROR(CheckRoom());
   int ends[2];
@@ -181,7 +252,11 @@ Status TunerClient::Start() {
                                               fmt::format("{}", options_.cpu_share)};
   is_reaped_ = false;
   const int error = Spawn(arguments, theirs.get(), &group_);
-  if (error == 0) return Status::Ok();
+  if (error == 0) {
+    known_ns_ = SteadyNowNs();
+    known_group_ = group_;
+    return Status::Ok();
+  }
   group_ = -1;
   return Unavailable(
       fmt::format("Cannot start '{}': {}.", options_.program.string(), std::strerror(error)));
@@ -195,16 +270,18 @@ Status TunerClient::Tune(const TunerRequest& request) {
   }
   const int64_t begin_ns = SteadyNowNs();
   const int64_t rest_ns = std::max<int64_t>(rest_end_ns_ - begin_ns, 0);
-  Status status = Start();
-  if (status.ok()) status = Ask(request, rest_ns);
+  Status status = Unavailable("The run time is being closed, or no thread can be started.");
+  (void)DoThere([&] {
+    status = Start();
+    if (status.ok()) status = Ask(request, rest_ns);
+    // Dead or deaf: the next problem gets a new process.
+    const bool is_gone =
+        status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDeadlineExceeded;
+    if (!is_gone) return;
+    rest_end_ns_ = 0;
+    End(kEndPatience);
+  });
   spent_ns_ += std::max<int64_t>(SteadyNowNs() - begin_ns - rest_ns, 0);
-  if (status.code() != StatusCode::kUnavailable && status.code() != StatusCode::kDeadlineExceeded) {
-    return status;
-  }
-  // Dead or deaf: the next problem gets a new process.
-  rest_end_ns_ = 0;
-  const std::lock_guard<std::timed_mutex> process(process_mutex_);
-  End(kEndPatience);
   return status;
 }
 
@@ -229,11 +306,6 @@ Status TunerClient::Ask(const TunerRequest& request, int64_t rest_ns) {
   return StatusOf(answer);
 }
 
-bool TunerClient::AwaitsStarter() {
-  const std::lock_guard<std::timed_mutex> lock(process_mutex_);
-  return group_ > 0 && !ReapStarter();
-}
-
 Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
   while (received_.find('\n') == std::string::npos) {
     const int64_t left_ms = (deadline_ns - SteadyNowNs()) / kNsPerMs;
@@ -241,9 +313,11 @@ Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
     ATTUNE_RETURN_IF_ERROR(CheckSocket());
     pollfd ready{socket_.get(), POLLIN, 0};
     // What was started ends within milliseconds, and nobody else tells when; nor does anybody when
-    // the program takes the descriptor.
-    const int64_t longest_ms = AwaitsStarter() ? 5 : 250;
-    if (::poll(&ready, 1, static_cast<int>(std::min(left_ms, longest_ms))) <= 0) continue;
+    // this is to stop.
+    const int64_t longest_ms = group_ > 0 && !ReapStarter() ? 5 : 25;
+    const int arrived = ::poll(&ready, 1, static_cast<int>(std::min(left_ms, longest_ms)));
+    if (arrived == 0) known_ns_ = SteadyNowNs();
+    if (arrived <= 0) continue;
     ATTUNE_RETURN_IF_ERROR(CheckSocket());
     char buffer[4096];
     const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);

@@ -2,13 +2,18 @@
 // from the caller's process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
@@ -34,8 +39,10 @@ struct TunerClientOptions {
 // the same folder in a build tree, or $ATTUNE_TUNER. kNotFound lists what was tried.
 Result<std::filesystem::path> FindTunerProgram();
 
-// Thread-safe: one problem at a time. Between problems it holds a socket; if the program closes
-// that, or has it replaced by a file of its own, nothing more is tuned: it would do so again.
+// Thread-safe: one problem at a time. Between problems it holds a socket, which belongs to a thread
+// with descriptors of its own: the program can neither close it nor get its number. Where the
+// system does not allow for that, it is one of the program's numbers; if the program closes that,
+// or has it replaced by a file of its own, nothing more is tuned: it would do so again.
 class TunerClient {
  public:
   explicit TunerClient(TunerClientOptions options);
@@ -55,6 +62,10 @@ class TunerClient {
   void Stop(std::chrono::milliseconds patience);
 
  private:
+  // Lets the thread that has the socket do `work`; false if there is no such thread.
+  bool DoThere(const std::function<void()>& work);
+  void WorkThere();
+  // What follows runs in that thread.
   Status Start();
   // Of a tuner that still rests for `rest_ns`.
   Status Ask(const TunerRequest& request, int64_t rest_ns);
@@ -63,21 +74,32 @@ class TunerClient {
   Status CheckSocket();
   void End(std::chrono::milliseconds patience);
   bool ReapStarter();
-  bool AwaitsStarter();
 
   const TunerClientOptions options_;
-  std::mutex mutex_;         // Held during Tune; guards the next three.
+  const pid_t maker_;        // A child of it has no such thread.
+  std::mutex mutex_;         // Held during Tune; guards the next two.
   int64_t spent_ns_ = 0;     // Without its rests.
   int64_t rest_end_ns_ = 0;  // Of the rest after its last answer, on the steady clock.
-  std::string received_;     // Of the answer so far.
   std::atomic<bool> is_stopped_{false};
-  std::atomic<bool> has_lost_socket_{false};
-  std::timed_mutex process_mutex_;  // Guards the making and the end of what is below.
+
+  std::mutex work_mutex_;  // Guards the next three.
+  std::unique_ptr<std::condition_variable> work_changed_ =
+      std::make_unique<std::condition_variable>();
+  const std::function<void()>* work_ = nullptr;  // Until it is done.
+  bool is_working_ = false;                      // The thread has begun, and not ended.
+  std::thread thread_;
+
+  // Of that thread.
+  std::string received_;  // Of the answer so far.
+  bool has_lost_socket_ = false;
   UniqueFd socket_;
   // The process group of the tuner, named after the process that was started. That one ends as soon
   // as the tuner has left it (see apps/attune/tuner_main.cc), and is reaped then.
   int group_ = -1;
   bool is_reaped_ = false;
+  // For whoever cannot wait for the thread: group_ while it exists, and when that was last seen.
+  std::atomic<int> known_group_{-1};
+  std::atomic<int64_t> known_ns_{0};
 };
 
 }  // namespace attune

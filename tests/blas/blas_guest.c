@@ -2,17 +2,18 @@
  *
  *   products=N[:MS]  N products of different shapes, checked, with a pause behind each
  *   sleep=MS
- *   await_socket=MS  waits until somebody else has opened a socket in this process
+ *   await=FILE       waits until the file is there
  *   closefrom=FD     closes every descriptor from FD on, as daemons do
  *   close_standard   closes descriptors 0 to 2
  *   are_closed       fails if one of these is open
  *   sockets=N        opens N pairs of connected sockets
  *   ping=N           sends N messages over each of them, both ways; fails if another one arrives
  *   take             puts a file of its own in the place of every descriptor that it has not opened
- *   has_files        fails if one of these files was written to or closed
+ *   has_files=N      fails if one of these was written to or closed, or if there are more than N
  *   chdir=FOLDER
  *   fork             goes on in a child; the parent waits and takes over its exit status
  *   compute          starts a thread that computes until the end
+ *   stamp=FILE       writes the seconds of CLOCK_MONOTONIC there
  *   exec             starts this program anew with the steps that follow
  */
 #define _GNU_SOURCE
@@ -63,19 +64,12 @@ static void Product(int number) {
   }
 }
 
-static int IsSocket(int fd) {
-  struct stat info;
-  return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
-}
-
-static void AwaitSocket(long ms) {
-  for (; ms > 0; ms -= 5) {
-    for (int fd = 3; fd < kMaxDescriptors; ++fd) {
-      if (!ours[fd] && IsSocket(fd)) return;
-    }
+static void Await(const char* path) {
+  for (int i = 0; i < 4000; ++i) {
+    if (access(path, F_OK) == 0) return;
     Sleep(5);
   }
-  Fail(6, "nobody has opened a socket");
+  Fail(6, path);
 }
 
 static void OpenSockets(int count) {
@@ -123,8 +117,9 @@ static void Take(void) {
   if (chdir("/") != 0 || rmdir(folder) != 0) Fail(2, folder);
 }
 
-static void CheckTaken(void) {
-  if (taken_count == 0) Fail(7, "attune had nothing open");
+static void CheckTaken(int most) {
+  errno = 0;
+  if (taken_count > most) Fail(7, "more was open than expected");
   for (int i = 0; i < taken_count; ++i) {
     char content[8] = "";
     if (pread(taken[i], content, sizeof content, 0) != 4 || memcmp(content, "mine", 4) != 0) {
@@ -143,6 +138,16 @@ static void CheckStandard(void) {
 static void* Compute(void* unused) {
   for (int i = 0;; ++i) Product(i % 2000);
   return unused;
+}
+
+static void Stamp(const char* path) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  FILE* file = fopen(path, "w");
+  if (file == NULL || fprintf(file, "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec) < 0) {
+    Fail(2, path);
+  }
+  fclose(file);
 }
 
 static void Fork(void) {
@@ -173,8 +178,8 @@ static void Step(const char* step) {
     Products(text);
   } else if (IS("sleep")) {
     Sleep(atol(text));
-  } else if (IS("await_socket")) {
-    AwaitSocket(atol(text));
+  } else if (IS("await")) {
+    Await(text);
   } else if (IS("closefrom")) {
     for (int fd = atoi(text); fd < kMaxDescriptors; ++fd) close(fd);
   } else if (IS("close_standard")) {
@@ -188,11 +193,13 @@ static void Step(const char* step) {
   } else if (IS("take")) {
     Take();
   } else if (IS("has_files")) {
-    CheckTaken();
+    CheckTaken(atoi(text));
   } else if (IS("chdir")) {
     if (chdir(text) != 0) Fail(2, text);
   } else if (IS("fork")) {
     Fork();
+  } else if (IS("stamp")) {
+    Stamp(text);
   } else if (IS("compute")) {
     if (pthread_create(&thread, NULL, Compute, NULL) != 0) Fail(2, "pthread_create");
   } else {
