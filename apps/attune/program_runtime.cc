@@ -66,7 +66,7 @@ std::string ServesText(const Served& served) {
   std::string text =
       fmt::format("Serves   {}\n         {}\n", Text(serves.candidate), BecauseText(serves));
   if (std::holds_alternative<Gemm>(served.explanation->problem) && !serves.keeps_special_values) {
-    text += "         may lose NaN and infinity: 'attune blas' and 'attune cublas' pass it over\n";
+    text += "         may lose NaN and infinity: 'attune blas' and 'attune cublas' skip it\n";
   }
   const Option& preferred = served.explanation->preferred();
   if (preferred.candidate == serves.candidate) return text;

@@ -41,8 +41,7 @@ namespace attune {
 namespace {
 
 constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
-constexpr int64_t kMaxIterations = 1'000'000'000;
-constexpr int64_t kMaxCandidates = 1'000'000'000;
+constexpr int64_t kMaxCount = 1'000'000'000;  // Of iterations or candidates.
 
 struct TuneVerbOptions {
   ProblemSelection selection;
@@ -52,8 +51,7 @@ struct TuneVerbOptions {
   std::vector<std::string> prior_files;
   std::vector<PriorRecords> priors;  // Of those files, once they are read.
   PruningOptions pruning;
-  // By which it is done, once they are read. Shared, because options are copied.
-  std::shared_ptr<const CandidateModels> models;
+  std::shared_ptr<const CandidateModels> models;  // Once read. Shared: options are copied.
   TuneOptions tune;
   RunOptions run;
   std::string cache = "warm";
@@ -96,9 +94,8 @@ int64_t EndOf(const Application& application, const TuneVerbOptions& options, do
 
 // What is left of the budget; whatever came before, a tenth is for problems.
 int64_t BudgetLeftNs(const Application& application, const TuneVerbOptions& options) {
-  const int64_t budget_ns = options.run.budget_ns;
-  if (budget_ns == 0) return 0;
-  return std::max(EndOf(application, options, 1) - SteadyNowNs(), budget_ns / 10 + 1);
+  if (options.run.budget_ns == 0) return 0;
+  return std::max(EndOf(application, options, 1) - SteadyNowNs(), options.run.budget_ns / 10 + 1);
 }
 
 Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& options,
@@ -535,7 +532,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                   "Candidates that are tried at most for each problem, the defaults in any case, "
                   "those of a run that was cut off included (default: as many as there is time "
                   "for). What had fewer before is measured again")
-      ->check(CLI::Range(int64_t{1}, kMaxCandidates))
+      ->check(CLI::Range(int64_t{1}, kMaxCount))
       ->type_name("N");
   AddSearchOptions(verb, options);
   CLI::Option* cache =
@@ -554,7 +551,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
   verb.add_option("--max-iterations", options.tune.limits.max_launches,
                   "Timed launches of one candidate at most, in the race and again in the final "
                   "(default: no limit)")
-      ->check(CLI::Range(int64_t{1}, kMaxIterations))
+      ->check(CLI::Range(int64_t{1}, kMaxCount))
       ->type_name("N");
   verb.add_option("--solver", options.tune.solver_filter,
                   "Only solvers whose name contains this; may be repeated")

@@ -103,9 +103,8 @@ bool Dispatcher::IsUnwanted(const Problem& problem, const Candidate& candidate) 
 
 Status Dispatcher::MayServe(const Problem& problem, const Solver& solver) const {
   if (IsUnwanted(problem, solver)) {
-    return Unsupported(fmt::format(
-        "{} may lose NaN and infinity, which this run time has to spread as IEEE 754 has it.",
-        Text(solver.id())));
+    return Unsupported(fmt::format("{} may lose NaN and infinity, but ieee_special_values is set.",
+                                   Text(solver.id())));
   }
   return solver.IsApplicable(problem, parts_.target);
 }

@@ -43,8 +43,8 @@ struct DispatchOptions {
   // Neither predictions nor defaults: what nobody measured, and where the default was measured to
   // be the best, is left to the caller.
   bool known_only = false;
-  // Of the solvers of gemm only those that spread NaN and infinity as IEEE 754 has it, but for what
-  // ATTUNE_FORCE names.
+  // GEMM is served only by solvers with SolverTraits::ieee_special_values. Forced solvers are
+  // exempt.
   bool ieee_special_values = false;
   // The process was forked from one that computed: candidates that cannot run then are left out.
   bool after_fork = false;
@@ -206,10 +206,10 @@ class Dispatcher {
   Result<Candidate> DefaultOf(const Solver& solver, const Problem& problem) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;
-  // The same, and may be served by these options.
+  // Ok if it applies, too, and is not IsUnwanted().
   Status MayServe(const Problem& problem, const Candidate& candidate) const;
   Status MayServe(const Problem& problem, const Solver& solver) const;
-  // Whether it lacks what DispatchOptions::ieee_special_values asks for.
+  // True if it lacks what DispatchOptions::ieee_special_values requires.
   bool IsUnwanted(const Problem& problem, const Solver& solver) const;
   bool IsUnwanted(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.

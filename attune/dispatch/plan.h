@@ -50,7 +50,7 @@ struct Option {
   bool is_override = false;
   // Where it was measured, a launch of it could not become part of a graph.
   bool fails_capture = false;
-  // Its solver says that it spreads NaN and infinity as IEEE 754 has it.
+  // Solver::KeepsSpecialValues for this problem.
   bool keeps_special_values = false;
 
   // Nothing else may serve.

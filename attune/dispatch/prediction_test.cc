@@ -107,7 +107,7 @@ TEST_F(PredictionTest, WhereSomebodyWaitsANeighboursChoiceThatIsSlowToCreateIsLe
   EXPECT_GT(asked, 0);
 }
 
-TEST_F(PredictionTest, ASolverThatMayLoseNanIsPassedOverWhereThatIsAskedFor) {
+TEST_F(PredictionTest, ASolverThatMayLoseNanIsPassedOver) {
   machine_.plain->traits_.ieee_special_values = true;
   machine_.slow->traits_.ieee_special_values = true;
   predictor_.times = {

@@ -1,5 +1,4 @@
-// A run time that has to spread NaN and infinity as IEEE 754 has it serves no solver that may lose
-// them, wherever the choice comes from, but for what is forced.
+// With ieee_special_values no solver that may lose NaN and infinity serves, unless it is forced.
 #include <memory>
 #include <string>
 
@@ -16,8 +15,8 @@ using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
 
-// test.slow-gemm and test.plain-gemm keep them; test.quick-gemm, which is preferred wherever it can
-// be, and test.compiled-gemm do not.
+// test.slow-gemm and test.plain-gemm have the trait. test.quick-gemm, which serves by default, and
+// test.compiled-gemm do not.
 class SpecialValuesServingTest : public ServerTest {
  protected:
   SpecialValuesServingTest() {
@@ -41,7 +40,7 @@ TEST_F(SpecialValuesServingTest, WithoutTheOptionEverySolverServes) {
   EXPECT_EQ(Server(MissPolicy::kNever).SolverOfCall(problem_), "test.quick-gemm");
 }
 
-TEST_F(SpecialValuesServingTest, DefaultsAndStandInsKeepThem) {
+TEST_F(SpecialValuesServingTest, DefaultsAndStandInsHaveTheTrait) {
   TestServer server = Strict();
 
   EXPECT_EQ(server.SolverOfCall(problem_), "test.plain-gemm");
@@ -60,7 +59,7 @@ TEST_F(SpecialValuesServingTest, ARecordIsPassedOverForTheNextOfItsRanking) {
               Contains(HasSubstr("test.quick-gemm@1 may lose NaN and infinity")));
 }
 
-TEST_F(SpecialValuesServingTest, ARecordOfNothingElseIsNotMeasuredAgain) {
+TEST_F(SpecialValuesServingTest, ARecordOfOtherSolversOnlyIsNotMeasuredAgain) {
   machine_.choices->Add(problem_, ChoiceOf({machine_.quick->At(1), machine_.quick->At(2)}));
   TestServer server = Strict(MissPolicy::kDeferred);
 
@@ -69,7 +68,7 @@ TEST_F(SpecialValuesServingTest, ARecordOfNothingElseIsNotMeasuredAgain) {
   EXPECT_EQ(server.tunings(), 0);
 }
 
-TEST_F(SpecialValuesServingTest, WhatTheBackgroundTunesDoesNotBreakThePromise) {
+TEST_F(SpecialValuesServingTest, ChoicesTunedInTheBackgroundAreFiltered) {
   TestServer server = Strict(MissPolicy::kDeferred);  // Tunings find test.quick-gemm.
 
   server.Call(problem_);
@@ -96,14 +95,14 @@ TEST_F(SpecialValuesServingTest, ALineOfAResultsFileIsPassedOver) {
   EXPECT_EQ(Strict().SolverOfCall(problem_), "test.plain-gemm");
 }
 
-TEST_F(SpecialValuesServingTest, AForcedChoiceServesAllTheSame) {
+TEST_F(SpecialValuesServingTest, AForcedChoiceServesWithoutTheTrait) {
   TestServer server = Strict(MissPolicy::kNever, "test.quick-gemm");
 
   EXPECT_EQ(server.SolverOfCall(problem_), "test.quick-gemm");
   EXPECT_FALSE(server.Call(problem_)->option().keeps_special_values);
 }
 
-TEST_F(SpecialValuesServingTest, WhereEverySolverMayLoseThemTheReasonIsGiven) {
+TEST_F(SpecialValuesServingTest, TheFailureGivesTheReasonIfNoSolverHasTheTrait) {
   machine_.slow->traits_.ieee_special_values = false;
   machine_.plain->traits_.ieee_special_values = false;
   TestServer server = Strict();

@@ -324,7 +324,7 @@ Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& probl
 
 namespace {
 
-// Whether options let the compiler take NaN, infinity or denormal numbers for what does not occur.
+// True if an option lets the compiler ignore NaN, infinity or denormal numbers.
 bool RelaxesArithmetic(const KernelFile& file) {
   constexpr std::array kRelaxing = {"-cl-fast-relaxed-math",
                                     "-cl-finite-math-only",

@@ -17,7 +17,7 @@ namespace attune {
 class HostFallback final : public Fallback {
  public:
   // Borrows both. `device` is what it stands in for, whose Upload and Download it uses. With
-  // `ieee_special_values`, solvers that lack that trait are left out.
+  // `ieee_special_values`, solvers without that trait do not serve GEMM.
   HostFallback(const Backend& host, Device& device, bool ieee_special_values = false);
 
   std::optional<Candidate> For(const Problem& problem) const override;

@@ -58,8 +58,8 @@ struct SolverTraits {
   // aligned to. Of other solvers what was tried on operands that are aligned better may read what
   // these do not begin at, which ends the context of the calling program.
   bool checks_alignment = false;
-  // Of gemm: NaN and infinity spread as IEEE 754 has it, 0 times NaN included, with beta 0 nothing
-  // of C is read, and denormal numbers of f32 and f64 count. Verified where a candidate is tried.
+  // GEMM only. NaN and infinity follow IEEE 754: 0 times either is NaN. C is not read if beta is 0.
+  // Denormal numbers of f32 and f64 are not flushed. Tuning and the conformance suite verify this.
   bool ieee_special_values = false;
   bool last_resort = false;  // Slow by design (a plain reference): tuned only if asked for by name.
 };
@@ -82,7 +82,8 @@ class Solver {
   // of this library would get without tuning.
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
 
-  // Whether it keeps traits().ieee_special_values for this problem: activations may lose NaN.
+  // True if traits().ieee_special_values holds for this problem. Override it if an activation does
+  // not keep NaN.
   virtual bool KeepsSpecialValues(const Problem& problem) const {
     (void)problem;
     return traits().ieee_special_values;

@@ -21,15 +21,15 @@ namespace {
 constexpr double kPlusInfinity = std::numeric_limits<double>::infinity();
 constexpr std::array<double, 3> kSpecial = {std::numeric_limits<double>::quiet_NaN(), kPlusInfinity,
                                             -kPlusInfinity};
-// With so many rows and columns, those for A and those for B do not meet.
+// From here on A and B have lines enough to be planted in one run.
 constexpr int64_t kManyLines = 8;
-// Rows of C that are compared where it has more: at its beginning and at its end.
+// Rows of C that are compared at either end.
 constexpr int64_t kRowsAtAnEnd = 1024;
-// Beyond it rounding hides what a sum of numbers up to 1 adds to.
+// A larger change would hide the sum of the other terms, which are at most 1, by rounding.
 constexpr double kLargeChange = 1e6;
 constexpr size_t kMaxElementBytes = 8;
 
-// The last ones first: kernels that take several at a time handle them otherwise.
+// Last lines first: kernels that compute several lines at a time treat the remainder differently.
 std::vector<int64_t> Sample(int64_t extent) {
   std::vector<int64_t> sample;
   for (const int64_t at : {extent - 1, extent / 2, int64_t{0}, extent - 2, int64_t{1}}) {
@@ -39,7 +39,7 @@ std::vector<int64_t> Sample(int64_t extent) {
   return sample;
 }
 
-// One of op(A), op(B) and C of the last matrices of a batch: what it holds, and what was planted.
+// One of op(A), op(B) and C of the last item of a batch, and the elements planted in it.
 class PlantedMatrix {
  public:
   struct Layout {
@@ -88,8 +88,8 @@ class PlantedMatrix {
   std::map<int64_t, double> planted_;  // By offset.
 };
 
-// Lines of A (rows) or of B (columns) in which one number is special, and those in which all are
-// zero that meet special numbers of the other matrix.
+// Rows of A or columns of B. A special line holds one special number. A zero line is zero wherever
+// it meets a special number of the other matrix.
 struct Lines {
   std::vector<int64_t> special, zero;
 };
@@ -109,14 +109,14 @@ std::vector<Planting> PlantingsOf(const Gemm& gemm) {
   return {{split(gemm.m), split(gemm.n)}};
 }
 
-// The operands with what one planting has put there, and what comes out.
+// Applies one planting to the operands and checks the result.
 class SpecialProduct {
  public:
   SpecialProduct(const Gemm& gemm, const ProblemData& data, Planting planting);
 
   Status Write(BoundOperands& operands) const;
   Status Restore(BoundOperands& operands) const;
-  // Where C is not right, in words; nothing if it is.
+  // A message about the first wrong element of C, if any.
   Result<std::optional<std::string>> FindWrong(const BoundOperands& operands,
                                                const Tolerance& tolerance) const;
 
@@ -170,7 +170,7 @@ SpecialProduct::SpecialProduct(const Gemm& gemm, const ProblemData& data, Planti
   c_.Plant((gemm.m / 3 + 1) % gemm.m, gemm.n / 3, kSpecial[1]);
 }
 
-// A number below the least normal one, times one that makes a half of it.
+// A denormal number and a factor that makes their product 1/2.
 void SpecialProduct::PlantDenormal() {
   const bool is_real = gemm_.type == DataType::kF32 || gemm_.type == DataType::kF64;
   if (!is_real || gemm_.c_type != gemm_.type || gemm_.math != MathMode::kStrict) return;
@@ -241,8 +241,8 @@ std::optional<std::string> SpecialProduct::WrongAt(int64_t row, int64_t column, 
     is_right = std::abs(actual - right) <= tolerance.Of(right);
   }
   if (is_right) return std::nullopt;
-  // The sign of a NaN means nothing.
-  return fmt::format("C({}, {}) is {:.9g}, and {:.9g} is right", row, column, actual,
+  // Print NaN without its sign.
+  return fmt::format("C({}, {}) is {:.9g}, expected {:.9g}", row, column, actual,
                      std::isnan(right) ? std::abs(right) : right);
 }
 
@@ -251,7 +251,6 @@ std::optional<Failure> UnlessOk(const Status& status, Phase phase) {
   return Failure{FailureKind::kRunFailed, phase, status.message()};
 }
 
-// The failure of one run with what `product` has planted.
 std::optional<Failure> RunAndCheck(const SpecialProduct& product, Executable& executable,
                                    Device& device, BoundOperands& operands,
                                    const Problem& problem) {
@@ -267,8 +266,8 @@ std::optional<Failure> RunAndCheck(const SpecialProduct& product, Executable& ex
   if (!wrong.ok()) return UnlessOk(wrong.error(), Phase::kVerify);
   if (!wrong->has_value()) return std::nullopt;
   return Failure{FailureKind::kWrongResult, Phase::kVerify,
-                 fmt::format("NaN, infinity or a denormal number is lost: {}. Its solver says that "
-                             "it spreads them as IEEE 754 has it.",
+                 fmt::format("NaN, infinity or a denormal number is lost: {}. The solver declares "
+                             "ieee_special_values.",
                              **wrong)};
 }
 

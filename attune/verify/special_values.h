@@ -1,4 +1,4 @@
-// Whether a product spreads NaN and infinity as IEEE 754 has it.
+// Checks that a product follows IEEE 754 for NaN, infinity and denormal numbers.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,11 @@
 
 namespace attune {
 
-// Plants NaN, infinities and zeros that meet them in a few places of A and B, at the borders above
-// all, NaN and infinity in C where beta is not zero, and in f32 and f64 a denormal number that
-// counts; runs `executable` once or, of few rows or columns, twice; and compares some columns of C.
-// Nothing if they are right, and for what is no product of real numbers or has an alpha of 0.
-// Costs little more than the runs: some hundred elements are written, and ten columns are read.
-// Leaves inputs as they were and C as it is in the beginning.
+// Plants NaN, infinities and zeros that meet them in A and B, mainly at the borders. Plants NaN and
+// infinity in C if beta is not 0, and a denormal number in f32 and f64. Runs `executable` once, or
+// twice if there are few rows or columns, and compares some columns of C. Returns nothing if they
+// are right, if alpha is 0, or if a type is not f64, f32, f16 or bf16. Writes about a hundred
+// elements and reads about ten columns. Restores the inputs and the initial C.
 // REQUIRES: Verify() found nothing wrong, and its workspace is still reserved.
 std::optional<Failure> CheckSpecialValues(Executable& executable, Device& device,
                                           BoundOperands& operands, const ProblemData& data,

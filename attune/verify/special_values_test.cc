@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a product makes of one of its terms, a * b, at (row, column, depth) of its last matrix.
+// One term a * b of a sum, and its place.
 struct Term {
   int64_t row, column, depth;
   double a, b;
@@ -80,7 +80,7 @@ std::optional<Failure> Check(
   BoundOperands operands = *BoundOperands::Create(device, problem, data);
   NaiveProduct product(std::get<Gemm>(problem), term, activation);
   auto failure = CheckSpecialValues(product, device, operands, data, problem);
-  // Whoever comes next finds what was there before.
+  // The operands are restored.
   EXPECT_FALSE(operands.CheckInputs()->has_value()) << text;
   EXPECT_FALSE(operands.CheckRedzones()->has_value()) << text;
   return failure;
@@ -118,11 +118,11 @@ TEST(SpecialValuesTest, SkippingZerosOfEitherMatrixIsFound) {
     ASSERT_TRUE(of_a.has_value()) << text;
     ASSERT_TRUE(of_b.has_value()) << text;
     EXPECT_EQ(of_a->kind, FailureKind::kWrongResult);
-    EXPECT_THAT(of_a->message, HasSubstr("and nan is right"));
+    EXPECT_THAT(of_a->message, HasSubstr("expected nan"));
   }
 }
 
-TEST(SpecialValuesTest, SkippingThemInTheLastLinesAloneIsFound) {
+TEST(SpecialValuesTest, SkippingZerosOnlyInTheLastLinesIsFound) {
   for (const std::string& text : kPlantedProblems) {
     const auto gemm = std::get<Gemm>(*ParseProblem(text));
     const auto in_last_row = Check(text, [&](const Term& t) {
@@ -140,7 +140,7 @@ TEST(SpecialValuesTest, SkippingThemInTheLastLinesAloneIsFound) {
 }
 
 TEST(SpecialValuesTest, SpreadingNanToNeighboursIsFound) {
-  // As a kernel does that multiplies what lies behind the end of a column by zero.
+  // A kernel may multiply the element behind the end of a column by zero.
   double before = 0;
   const auto failure = Check("gemm@1{m=9,n=8,k=7}", [&](const Term& t) {
     const double spoiled = t.a * t.b + 0 * before;
@@ -168,7 +168,7 @@ TEST(SpecialValuesTest, AnActivationThatLosesNanIsFound) {
   EXPECT_TRUE(failure.has_value());
 }
 
-TEST(SpecialValuesTest, IntegersAndProductsWithoutTermsAreNotAsked) {
+TEST(SpecialValuesTest, IntegersAndAlphaZeroAreNotChecked) {
   const auto lose = [](const Term&) { return 0.0; };
 
   EXPECT_FALSE(Check("gemm@1{m=9,n=8,k=7,type=i8,ctype=i32}", lose).has_value());

@@ -76,6 +76,10 @@ class CublasLtGemm final : public LibrarySolver {
   CublasLtGemm(const Lazy<CublasLt>& lt, SolverId id, SolverTraits traits, ProductOf product_of)
       : LibrarySolver(std::move(id), std::move(traits)), lt_(lt), product_of_(product_of) {}
 
+  bool KeepsSpecialValues(const Problem& problem) const override {
+    return CublasLtKeepsSpecialValues(problem);
+  }
+
  private:
   std::vector<LibraryReport> Libraries() const override { return {lt_.Get().report()}; }
 

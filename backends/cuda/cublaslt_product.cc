@@ -186,6 +186,11 @@ Status CheckCublasLtTakes(const Gemm& gemm) {
   return Status::Ok();
 }
 
+bool CublasLtKeepsSpecialValues(const Problem& problem) {
+  const Gemm* gemm = std::get_if<Gemm>(&problem);
+  return gemm != nullptr && gemm->activation != Activation::kRelu;
+}
+
 // Everything that one product needs, destroyed together.
 struct CublasLtProduct::Descriptors {
   Descriptors(const CublasLt& library, cublasLtHandle_t its_handle, const Gemm& product)

@@ -246,6 +246,23 @@ TEST(CublasLtProducts, TypesAndEpiloguesWithoutWordsAreRefusedByName) {
   EXPECT_THAT(status.message(), HasSubstr("f64"));
 }
 
+TEST(CublasLtProducts, ReluMayLoseNanWhereCublasLtComputesIt) {
+  const Backend& backend = CudaBackend();
+  const Problem plain = *ParseProblem("gemm@1{m=8,n=8,k=8,batch=2,sa=0,bias=row}");
+  const Problem relu = *ParseProblem("gemm@1{m=8,n=8,k=8,batch=2,sa=0,bias=row,act=relu}");
+  for (const auto& solver : backend.solvers()) {
+    if (solver->traits().operator_name != "gemm") continue;
+    const std::string& name = solver->id().name;
+    const bool is_library = name == "cuda.cublaslt-gemm" || name == "cuda.folded-cublaslt-gemm" ||
+                            name == "cuda.padded-cublaslt-gemm" ||
+                            name == "cuda.transposed-cublaslt-gemm" ||
+                            name == "cuda.folded-product-gemm";
+
+    EXPECT_TRUE(solver->KeepsSpecialValues(plain)) << name;
+    EXPECT_EQ(solver->KeepsSpecialValues(relu), !is_library) << name;
+  }
+}
+
 TEST(CublasLtProducts, IntegersAreMultipliedAsWordsOfFourWithoutAnEpilogue) {
   const auto check = [](const std::string& terms) {
     return CheckCublasLtTakes(GemmOf("gemm@1{" + terms + ",type=i8,ctype=i32}"));

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/folded_batch.h"
 #include "backends/cuda/inner_product_solver.h"
 
@@ -17,6 +18,11 @@ class FoldedProductGemm final : public InnerProductSolver {
              "gemm",
              "A batch as one product of its operands, by any other solver of products"},
             std::move(products), nvrtc) {}
+
+  // cuBLASLt can be the solver inside.
+  bool KeepsSpecialValues(const Problem& problem) const override {
+    return CublasLtKeepsSpecialValues(problem);
+  }
 
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override {

@@ -127,6 +127,10 @@ class PaddedGemm final : public CompositeGemm {
   explicit PaddedGemm(const Borrowed& libraries)
       : CompositeGemm({"cuda.padded-cublaslt-gemm", 1}, Traits(), "padding", libraries) {}
 
+  bool KeepsSpecialValues(const Problem& problem) const override {
+    return CublasLtKeepsSpecialValues(problem);
+  }
+
   Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
                              const Target& target) const override {
     const Gemm& gemm = std::get<Gemm>(problem);

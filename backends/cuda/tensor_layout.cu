@@ -426,7 +426,7 @@ extern "C" __global__ void __launch_bounds__(256) fold(const __grid_constant__ F
 __device__ Sum activated(int activation, Sum x) {
   switch (activation) {
     case kSumRelu:
-      return x > 0 ? x : 0;
+      return x < 0 ? 0 : x;  // NaN stays NaN.
     case kSumGelu:
       return (Sum)0.5 * x * erfc(x * (Sum)-0.70710678118654752440);
     case kSumTanh:

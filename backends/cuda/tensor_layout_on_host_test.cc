@@ -27,7 +27,9 @@ Element high_of(Element element) { return static_cast<Element>(element & ~7); }
 Element low_of(Element element) { return static_cast<Element>(element & 7); }
 
 Sum widened(Element element) { return element; }
-Element rounded(Sum sum) { return static_cast<Element>(std::lround(sum)); }
+Element rounded(Sum sum) {
+  return std::isnan(sum) ? kHostNan : static_cast<Element>(std::lround(sum));
+}
 
 // Calls `visit` in the place of every block.
 void ForEachBlock(const LaunchShape& shape, const std::function<void()>& visit) {

@@ -11,6 +11,8 @@ namespace attune::cuda {
 
 using HostElement = short;
 using HostSum = float;
+// A sum that is NaN becomes this element.
+inline constexpr HostElement kHostNan = -32768;
 // Of the size of HostElement, for what depends on that.
 inline constexpr DataType kHostType = DataType::kF16;
 

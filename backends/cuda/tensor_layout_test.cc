@@ -262,6 +262,23 @@ TEST(TensorLayoutTest, SumsAreFinishedAndWhatIsNotReadMayBeAnything) {
   EXPECT_EQ(to, (Elements{72, 0, 196, 208}));
 }
 
+TEST(TensorLayoutTest, ReluKeepsSumsThatAreNan) {
+  const HostSum nan = std::numeric_limits<HostSum>::quiet_NaN();
+  const std::vector<HostSum> from = {1, nan, -3, 4};
+  Elements to(4);
+  PartialSums task = {};
+  task.from = from.data();
+  task.to = to.data();
+  task.parts = 1;
+  task.rows = task.columns = task.from_leading = task.to_leading = 2;
+  task.alpha = 1;
+  task.activation = kSumRelu;
+
+  AddPartsOnHost(task);
+
+  EXPECT_EQ(to, (Elements{1, kHostNan, 0, 4}));
+}
+
 TEST(TensorLayoutTest, SumsOfFewRowsShareABlock) {
   PartialSums task = {};
   task.rows = 40;

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/composite_gemm.h"
+#include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
@@ -82,6 +83,10 @@ class TransposedGemm final : public CompositeGemm {
  public:
   explicit TransposedGemm(const Borrowed& libraries)
       : CompositeGemm({"cuda.transposed-cublaslt-gemm", 1}, Traits(), "copied", libraries) {}
+
+  bool KeepsSpecialValues(const Problem& problem) const override {
+    return CublasLtKeepsSpecialValues(problem);
+  }
 
   Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
                              const Target& target) const override {

@@ -31,7 +31,7 @@ enum class FakeFault {
   kHang,               // "hang": sleeps without end.
   kSpin,               // "spin": computes without end.
   kWrongResult,        // "wrong_result": leaves the last term of every sum out.
-  kSkipsZeros,         // "skips_zeros": takes what B's zeros are multiplied by for finite.
+  kSkipsZeros,         // "skips_zeros": skips zeros of B, so 0 times NaN is 0.
   kNan,                // "nan": one NaN.
   kStale,              // "stale": writes nothing, so that what was there before stays.
   kWritePastEnd,       // "write_past_end": one element behind the output.

@@ -311,7 +311,7 @@ class GemmSolver final : public Solver {
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
 
-  // Its relu is max(x, 0), which makes 0 of NaN.
+  // oneDNN's relu is max(x, 0), which turns NaN into 0.
   bool KeepsSpecialValues(const Problem& problem) const override {
     const Gemm* gemm = std::get_if<Gemm>(&problem);
     return gemm != nullptr && gemm->activation != Activation::kRelu;

@@ -186,18 +186,16 @@ typedef struct attune_options {
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
    * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
   int32_t known_only;
-  /* 1: where a limit of the process (threads, memory, open files) keeps the candidate that is
-   * preferred from computing, a call computes nothing and returns ATTUNE_RESOURCE_EXHAUSTED, for
-   * callers that have an implementation of their own. 0: another candidate computes, on one thread
-   * if need be, also instead of one that is forced. */
+  /* 1: a call that a limit of the process (threads, memory, open files) keeps from the preferred
+   * candidate computes nothing and returns ATTUNE_RESOURCE_EXHAUSTED, for callers with a BLAS of
+   * their own. 0: another candidate computes, perhaps on one thread and instead of a forced one. */
   int32_t yields;
-  /* 1: attune_gemm is computed only by solvers that spread NaN and infinity as IEEE 754 has it (0
-   * times either is NaN) and keep denormal numbers, whatever was measured; ATTUNE_FORCE overrules
-   * it. 0: ATTUNE_IEEE_SPECIAL_VALUES of the environment, else any solver serves. */
+  /* 1: only solvers that follow IEEE 754 for NaN, infinity (0 times either is NaN) and denormal
+   * numbers compute products, even if others were measured to be faster. A solver named in
+   * ATTUNE_FORCE is exempt. 0: ATTUNE_IEEE_SPECIAL_VALUES decides; by default any solver serves. */
   int32_t ieee_special_values;
-  /* Told that the database cannot be used or that recorded problems are lost, each once in a tree
-   * of processes, and the summary of ATTUNE_SUMMARY. Null: they go to standard error while that is
-   * the file that it was when the library was loaded. */
+  /* Gets the summary of ATTUNE_SUMMARY and, once per tree of processes each, that the database is
+   * unusable or that records are lost. Null: standard error, if it is still the file it was. */
   attune_message message;
   void* message_context;
 } attune_options;

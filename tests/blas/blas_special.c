@@ -1,4 +1,4 @@
-/* Products with NaN, infinity and zero: each has to be what IEEE 754 makes of it. */
+/* Checks products of NaN, infinity and zero against IEEE 754. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,14 +16,14 @@ static void Fail(const char* what, int at, double value) {
   exit(3);
 }
 
-/* y = A x where the last column of A is special and the last of x is 0. */
+/* y = A x: the last column of A is special, the last element of x is 0. */
 static void Vector(double special) {
   static double a[kRows * kDepth], x[kDepth], y[kRows];
   const double one = 1, zero = 0;
   const int32_t rows = kRows, depth = kDepth, step = 1;
   for (int i = 0; i < kRows * kDepth; ++i) a[i] = i < kRows * (kDepth - 1) ? 1 : special;
   for (int i = 0; i < kDepth; ++i) x[i] = i < kDepth - 1 ? 1 : 0;
-  for (int i = 0; i < kRows; ++i) y[i] = NAN; /* With beta 0 it is not read. */
+  for (int i = 0; i < kRows; ++i) y[i] = NAN; /* Not read with beta 0. */
   dgemv_("N", &rows, &depth, &one, a, &rows, x, &step, &zero, y, &step);
   for (int i = 0; i < kRows; ++i) {
     if (!isnan(y[i])) Fail("a column times 0", i, y[i]);
@@ -35,7 +35,7 @@ static void Vector(double special) {
   }
 }
 
-/* C += A B where the last row of A is 0 and B, stored either way, has a special number in it. */
+/* C += A B: the last row of A is 0, and B has one special number. */
 static void Matrix(float special, int trans_b) {
   static float a[kRows * kDepth], b[kDepth * kColumns], c[kRows * kColumns];
   for (int i = 0; i < kRows * kDepth; ++i) a[i] = i % kRows == kRows - 1 ? 0 : 1;

@@ -3,7 +3,7 @@
 
   results OUTPUT   products and decompositions, saved to OUTPUT (.npz)
   gemm TYPE        products with matrices, checked; gemv TYPE: with vectors
-  special KIND TYPE  products ("gemm") or products with vectors ("gemv") of NaN, infinities, zeros and
+  special KIND TYPE  products with matrices ("gemm") or vectors ("gemv") of NaN, infinities, zeros and
                    denormal numbers, checked
   threads          products in eight threads at once, checked
   fork             products in this process, in an os.fork() and in a pool of processes, checked
@@ -42,7 +42,7 @@ def check_gemv(dtype="float64"):
 
 
 def check_spread(a, b, name):
-    """a @ b against what NumPy makes of it without a BLAS."""
+    """Compares a @ b with what NumPy computes without BLAS."""
     with numpy.errstate(invalid="ignore"):
         got = a @ b
         columns = [(a * column).sum(axis=1) for column in numpy.atleast_2d(b.T)]

@@ -123,7 +123,7 @@ class Libraries(unittest.TestCase):
 
 
 class SpecialValues(unittest.TestCase):
-    """NaN and infinity spread as IEEE 754 has it, and denormal numbers count."""
+    """NaN, infinity and denormal numbers follow IEEE 754."""
 
     def check(self, step, **variables):
         process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "special", *step.split(),

@@ -1,4 +1,4 @@
-// What a program gets that asks for solvers which spread NaN and infinity as IEEE 754 has it.
+// A program that sets ieee_special_values gets only solvers that follow IEEE 754.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -42,7 +42,7 @@ TEST(SpecialValues, WithoutTheFieldAnySolverServes) {
   EXPECT_THAT(Explanation(runtime.get()), HasSubstr("\"ieee_special_values\": false"));
 }
 
-TEST(SpecialValues, TheFieldLeavesOutWhoMayLoseThem) {
+TEST(SpecialValues, TheFieldLeavesOutSolversThatMayLoseThem) {
   RuntimeWorld world;
   const RuntimeHandle runtime = MakeStrict();
   ASSERT_NE(runtime, nullptr) << attune_last_message();
@@ -51,7 +51,7 @@ TEST(SpecialValues, TheFieldLeavesOutWhoMayLoseThem) {
   EXPECT_THAT(attune_last_message(), HasSubstr("fake.library@1 may lose NaN and infinity"));
 }
 
-TEST(SpecialValues, TheFieldKeepsTheOthers) {
+TEST(SpecialValues, TheFieldKeepsSolversWithTheTrait) {
   RuntimeWorld world(kKept);
   const RuntimeHandle runtime = MakeStrict();
   ASSERT_NE(runtime, nullptr) << attune_last_message();
@@ -73,7 +73,7 @@ TEST(SpecialValues, TheVariableDoesTheSame) {
   EXPECT_THAT(attune_last_message(), HasSubstr("ATTUNE_IEEE_SPECIAL_VALUES is 'yes'"));
 }
 
-TEST(SpecialValues, AForcedChoiceServesAllTheSame) {
+TEST(SpecialValues, AForcedChoiceServesWithoutTheTrait) {
   RuntimeWorld world;
   world.Set("ATTUNE_FORCE", "fake.library");
   const RuntimeHandle runtime = MakeStrict();
@@ -82,7 +82,7 @@ TEST(SpecialValues, AForcedChoiceServesAllTheSame) {
   EXPECT_TRUE(Multiply(runtime.get(), 8)) << attune_last_message();
 }
 
-TEST(SpecialValues, ARecordOfOneThatMayLoseThemIsPassedOverWithTheReason) {
+TEST(SpecialValues, ARecordOfASolverThatMayLoseThemIsSkippedWithTheReason) {
   RuntimeWorld world;
   {
     const RuntimeHandle tuning = MakeRuntime(ATTUNE_INLINE, kTimeForAllMs);
@@ -96,9 +96,8 @@ TEST(SpecialValues, ARecordOfOneThatMayLoseThemIsPassedOverWithTheReason) {
   EXPECT_THAT(attune_last_message(), HasSubstr("may lose NaN and infinity"));
 }
 
-// Every solver of the processor, forced: a column of NaN or infinity times 0, where BLIS once lost
-// both, and NaN in C with and without beta.
-TEST(SpecialValues, EverySolverOfTheProcessorSpreadsThem) {
+// A column of NaN or infinity times 0, which BLIS's own gemv skips, and NaN in C with beta 0.
+TEST(SpecialValues, EverySolverOfTheProcessorKeepsThem) {
   for (const char* solver : {"host.openblas-gemm", "host.blis-gemm", "host.libxsmm-gemm",
                              "host.eigen-gemm", "host.packed-gemm", "host.reference-gemm", ""}) {
     RuntimeWorld world;
@@ -130,7 +129,7 @@ TEST(SpecialValues, EverySolverOfTheProcessorSpreadsThem) {
       ASSERT_EQ(code, ATTUNE_OK) << solver << ": " << attune_last_message();
       for (const double value : c) ASSERT_TRUE(std::isnan(value)) << solver << ' ' << special;
 
-      // And what is no NaN any more does not stay one.
+      // C holds NaN now, and beta 0 ignores it.
       for (double& value : a) value = 1;
       ASSERT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_OK);
       for (const double value : c) ASSERT_EQ(value, kDepth - 1) << solver;

@@ -1,4 +1,5 @@
 // host.openblas-gemm and host.blis-gemm.
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,8 +17,10 @@ class BlasKernel final : public ProductKernel {
 
   size_t scratch_bytes() const override { return 0; }
   bool Multiply(const MatrixProduct& product, std::byte*) const override {
-    return as_vector_ ? library_.Gemv(type_, product, library_threads_)
-                      : library_.Gemm(type_, product, library_threads_);
+    // OpenBLAS's gemv computes a NaN beta times 0 as 0.
+    return as_vector_ && !std::isnan(product.beta)
+               ? library_.Gemv(type_, product, library_threads_)
+               : library_.Gemm(type_, product, library_threads_);
   }
   bool IsReady() const override { return library_.IsReady(library_threads_); }
 

@@ -142,7 +142,7 @@ class Bench {
     return std::string(Name(verdict.failure->kind)) + ": " + verdict.failure->message;
   }
 
-  // How this config loses NaN, infinity or denormal numbers; nothing if it does not.
+  // A message if this config loses NaN, infinity or denormal numbers.
   std::optional<std::string> TrySpecialValues(const Solver& solver, const Config& config) {
     Result<Artifact> artifact = Build(solver, config);
     if (!artifact.ok()) return "Build: " + artifact.status().ToString();
@@ -216,8 +216,8 @@ std::optional<std::string> FirstMistake(const ConformanceCase& tried) {
   return std::nullopt;
 }
 
-// The first product, of those of the suite's list for which `solver` claims to keep special values
-// or of the others, with which it does not.
+// The first listed problem whose special values a config of `solver` loses, among those for which
+// KeepsSpecialValues() is `is_claimed`.
 std::optional<std::string> LossInListed(const BackendUnderTest& subject, const Solver& solver,
                                         bool is_claimed) {
   for (const ConformanceCase& tried : CasesOf(subject)) {
@@ -238,7 +238,7 @@ std::optional<std::string> LossInListed(const BackendUnderTest& subject, const S
   return std::nullopt;
 }
 
-// The first random product whose special values a config of `solver` loses.
+// The first random product whose special values a random config of `solver` loses.
 std::optional<std::string> LossInRandom(const BackendUnderTest& subject, const Solver& solver) {
   const auto device = subject.backend->Open(subject.device);
   if (!device.ok()) return device.status().ToString();
@@ -261,7 +261,7 @@ std::optional<std::string> LossInRandom(const BackendUnderTest& subject, const S
         recipe->empty() ? Result<Artifact>(Artifact()) : solver.Build(*recipe);
     if (!artifact.ok()) return artifact.status().ToString();
     auto executable = solver.Load(*artifact, problem, config, **device);
-    // Libraries do not offer everything that their space has.
+    // Spaces may list more than the library offers.
     if (executable.status().code() == StatusCode::kUnsupported) continue;
     if (!executable.ok()) return executable.status().ToString();
     const auto loss = product.Try(**executable, **device);
@@ -437,7 +437,7 @@ TEST_P(BackendTest, SolverThatIsNotApplicableSaysWhy) {
   }
 }
 
-TEST_P(BackendTest, SolversSpreadSpecialValuesIfAndOnlyIfTheySaySo) {
+TEST_P(BackendTest, SolversDeclareIeeeSpecialValuesTruthfully) {
   for (const auto& solver : GetParam().backend->solvers()) {
     if (solver->traits().operator_name != "gemm") continue;
 
@@ -449,7 +449,7 @@ TEST_P(BackendTest, SolversSpreadSpecialValuesIfAndOnlyIfTheySaySo) {
     EXPECT_EQ(in_listed.value_or(""), "");
     EXPECT_TRUE(!has_trait || !in_random.has_value()) << in_random.value_or("");
     EXPECT_TRUE(has_trait || in_random.has_value() || elsewhere.has_value())
-        << Text(solver->id()) << " loses nothing, so it may say so.";
+        << Text(solver->id()) << " loses nothing, so it should declare ieee_special_values.";
   }
 }
 

@@ -20,7 +20,7 @@ BackendUnderTest WrongSubject() {
 
 INSTANTIATE_TEST_SUITE_P(Fake, BackendTest,
                          testing::Values(Subject("device ieee_special_values=1")));
-// Solvers that skip zeros, and do not claim that they do not.
+// Solvers that skip zeros and do not declare the trait.
 INSTANTIATE_TEST_SUITE_P(SkippingFake, BackendTest,
                          testing::Values(Subject("* fault=skips_zeros")));
 INSTANTIATE_TEST_SUITE_P(Fake, SolverTest, testing::ValuesIn(CasesOf(Subject(""))), CaseName);

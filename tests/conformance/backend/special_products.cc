@@ -51,6 +51,11 @@ SpecialProduct::SpecialProduct(Random& random, DataType type, SpecialContent con
   g.beta = content == SpecialContent::kDenormal ? ScalarClass::kZero : kClasses[random.Below(3)];
   alpha_ = g.alpha == ScalarClass::kOne ? 1 : -0.5;
   beta_ = g.beta == ScalarClass::kZero ? 0 : g.beta == ScalarClass::kOne ? 1 : 2;
+  if (content == SpecialContent::kNonFinite) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    if (g.alpha == ScalarClass::kOther && random.Below(8) == 0) alpha_ = kNan;
+    if (g.beta == ScalarClass::kOther && random.Below(3) == 0) beta_ = kNan;
+  }
   g.alignment_bytes = static_cast<int>(SizeBytes(type));
 
   a_.resize(static_cast<size_t>(g.lda * (g.trans_a == Transpose::kNo ? g.k : g.m)));

@@ -1,4 +1,4 @@
-// Products of matrices with zeros, NaN, infinities and denormal numbers all over, against their
+// Random products with many zeros, NaN, infinities and denormal numbers, compared with the
 // definition.
 #pragma once
 
@@ -13,22 +13,21 @@
 
 namespace attune {
 
-// What the operands of a product hold beside small numbers.
 enum class SpecialContent {
-  kNonFinite,  // Zeros in plenty, a few NaN and infinities, in C too.
-  kDenormal,   // Inputs, results or both are below the least normal number.
+  kNonFinite,  // Many zeros, a few NaN and infinities, in C too.
+  kDenormal,   // Inputs, results or both are denormal.
 };
 
-// One product with its operands in host memory. f32 and f64 alone, one matrix, no bias.
+// One product of f32 or f64 without batch and bias. Its operands are in host memory.
 class SpecialProduct {
  public:
-  // Of any shape up to some hundred, flags, scalar classes and leading dimensions.
+  // Random extents up to 257, transposition, scalars and leading dimensions.
   SpecialProduct(Random& random, DataType type, SpecialContent content);
 
   const Gemm& gemm() const { return gemm_; }
 
-  // Runs `executable` on copies of the operands in memory of `device`; what is wrong with C, in
-  // words, or nothing.
+  // Runs `executable` on copies of the operands on `device`. Returns a message about the first
+  // wrong element of C, if any.
   Result<std::optional<std::string>> Try(Executable& executable, Device& device) const;
 
  private:
@@ -39,7 +38,7 @@ class SpecialProduct {
   Gemm gemm_;
   SpecialContent content_;
   double alpha_ = 1, beta_ = 0;
-  std::vector<double> a_, b_, c_;  // As they are stored, every element exact in its type.
+  std::vector<double> a_, b_, c_;  // As stored, exact in their type.
 };
 
 }  // namespace attune
