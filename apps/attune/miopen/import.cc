@@ -272,8 +272,8 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       miopen, "import", "Keep databases of MIOpen's beside the records, to be asked and exported",
       "  attune miopen import tests/data/miopen/gfx906_60.HIP.fdb.txt "
       "tests/data/miopen/gfx906_60.db\n"
-      "  attune best --target gfx906_60 --problem 'MIOpenDriver conv -n 32 -c 64 -H 56 -W 56 -k 64 "
-      "-y 3 -x 3 -p 1 -q 1 -F 1'\n\n"
+      "  attune best --target gfx906_60 --problem 'MIOpenDriver conv -n 1 -c 3 -H 223 -W 223 -k 64 "
+      "-y 7 -x 7 -p 3 -q 3 -u 2 -v 2 -F 1'\n\n"
       "--json has how many findings of each kind there are, and the first three of each; 'attune "
       "miopen lint'\nshows all.\n\n"
       "Exit status: 0, or 3 if something could not be believed, has no parameters or is of another "

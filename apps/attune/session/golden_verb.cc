@@ -404,7 +404,7 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
       AddVerb(golden, "add",
               "Take what sessions found: what is new, significantly faster than what stands, or in "
               "place of what is no longer valid",
-              "  attune golden add 1 --session may --session june"),
+              "  attune golden add 2 --session may --session june"),
       invocation, RunAdd, added);
   add->add_option("--session", added->sessions, "A session; may be repeated")
       ->required()

@@ -1,0 +1,217 @@
+"""Finds the commands that the documentation shows: in Markdown pages and in the examples of --help.
+
+A command is
+- every line behind a prompt ("$ ") of a code block; the other lines of that block are output;
+- every line of a block that is fenced as sh, bash, shell or console and has no prompt;
+- a line of any other block without prompts that starts with one of PROGRAMS.
+A command continues on the next line until bash finds it complete.
+
+A comment in front of a block marks its commands, all or those that contain a text:
+
+    <!-- commands: not run, needs an NVIDIA GPU -->
+    <!-- commands with "miopen lint": exit status 3, the sample has findings -->
+
+The examples of --help are marked in help_marks.txt, behind the name of their verb.
+"""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+
+FOLDERS = ("docs", "tests", "deploy", "examples", "bench", "tools")
+PROGRAMS = (
+    r"attune(?! [\w-]+:)|apt-get|c\+\+|cd|chmod|cmake|cp|ctest|cuda_first_call|curl|docker|export|for(?= \w+ in)|git|gcc|"
+    r"kubectl|libreoffice|mariadb|mkdir|mpirun|mysql|nats-server|octave|pip|psql|python3|sbatch|srun|"
+    r"sudo|systemctl|\./[\w./-]+|(?:build|tests|tools|deploy)/[\w./-]+")
+STARTS_COMMAND = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{PROGRAMS})(?: |$)")
+SHELLS = ("sh", "bash", "shell", "console")
+REMARK = re.compile(r"\s{2,}#.*$|(?<=\s)# .*$")
+MARK = re.compile(r'commands(?: with "([^"]+)")?: (?:not run|exit status (\d+)), (\S.*)')
+
+
+@dataclasses.dataclass
+class Mark:
+    """Marks commands that contain `text` as not run (status is None) or as failing with `status`."""
+    where: str
+    text: str
+    status: int | None
+    reason: str
+    is_used: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    where: str
+    text: str  # Without remarks and continued lines.
+    mark: Mark | None = None
+
+
+@dataclasses.dataclass
+class Block:
+    where: str  # PAGE:LINE of its first line.
+    language: str
+    lines: list
+    marks: list
+
+
+def markdown_files(root):
+    """All pages but the changelog, relative to `root`."""
+    files = sorted(root.glob("*.md"))
+    for folder in FOLDERS:
+        files += sorted((root / folder).rglob("*.md"))
+    return [path.relative_to(root) for path in files if path.name != "CHANGELOG.md"]
+
+
+def parse_mark(where, text):
+    match = MARK.fullmatch(text)
+    if match is None:
+        raise SystemExit(f"{where}: cannot read the mark '{text}'\nhint: CONTRIBUTING.md has the form")
+    return Mark(where, match[1] or "", int(match[2]) if match[2] else None, match[3])
+
+
+class BlockReader:
+    """Collects the code blocks of a page with the marks in front of them."""
+
+    def __init__(self, page):
+        self.page, self.blocks, self.marks = page, [], []
+        self.block = self.fence = None
+        self.after_blank = True
+
+    def read(self, lines):
+        for number, line in enumerate(lines, 1):
+            self.read_line(number, line)
+            self.after_blank = not line.strip()
+        self.end_block()
+        if self.marks:
+            raise SystemExit(f"{self.marks[0].where}: the mark has no code block behind it")
+        return self.blocks
+
+    def read_line(self, number, line):
+        fence = re.match(r"\s*(```+|~~~+)\s*(\w*)", line)
+        mark = re.fullmatch(r"\s*<!-- (commands.*?) -->\s*", line)
+        if self.fence:
+            if fence and fence[1] == self.fence:
+                self.end_block()
+            else:
+                self.block.lines.append(line)
+        elif fence:
+            self.end_block()
+            self.fence = fence[1]
+            self.begin_block(number + 1, fence[2] or "")
+        elif line.startswith("    ") and (self.block or self.after_blank or self.marks):
+            if self.block is None:
+                self.begin_block(number, "")
+            self.block.lines.append(line[4:])
+        elif self.block and not line.strip():
+            self.block.lines.append("")
+        else:
+            self.end_block()
+            if mark:
+                self.marks.append(parse_mark(f"{self.page}:{number}", mark[1]))
+            elif line.strip() and self.marks:
+                raise SystemExit(f"{self.marks[0].where}: the mark has no code block behind it")
+
+    def begin_block(self, number, language):
+        self.block = Block(f"{self.page}:{number}", language, [], self.marks)
+        self.marks = []
+
+    def end_block(self):
+        if self.block:
+            self.blocks.append(self.block)
+        self.block = self.fence = None
+
+
+def is_complete(text):
+    return not text.endswith("\\") and subprocess.run(
+        ["bash", "-n", "-c", text], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def plain(text):
+    return re.sub(r"\s*\\\n\s*", " ", text).strip()
+
+
+def mark_of(marks, text):
+    for mark in marks:
+        if mark.text in text:
+            mark.is_used = True
+            return mark
+    return None
+
+
+def commands_of(block):
+    """The commands of a block; none if it shows something else."""
+    if block.language and block.language not in SHELLS:
+        return []
+    has_prompts = any(line.startswith("$ ") for line in block.lines)
+    page, first_line = block.where.rsplit(":", 1)
+    found, held, begin = [], "", 0
+    for number, line in enumerate(block.lines, int(first_line)):
+        if not held:
+            is_command = (line.startswith("$ ") if has_prompts else
+                          line.strip() and not line.startswith("#") if block.language else
+                          STARTS_COMMAND.match(line))
+            if not is_command:
+                continue
+            begin = number
+        held += ("\n" if held else "") + REMARK.sub("", line.removeprefix("$ "))
+        if is_complete(held):
+            text = plain(held)
+            found.append(Command(f"{page}:{begin}", text, mark_of(block.marks, text)))
+            held = ""
+    if held:
+        raise SystemExit(f"{page}:{begin}: the command has no end: {held}")
+    return found
+
+
+def page_commands(root, page):
+    blocks = BlockReader(page).read((root / page).read_text().splitlines())
+    found = [command for block in blocks for command in commands_of(block)]
+    for mark in (mark for block in blocks for mark in block.marks):
+        if not mark.is_used:
+            raise SystemExit(f"{mark.where}: the mark matches no command of its block")
+    return found
+
+
+def mentions(root, page):
+    """Commands within text: [(where, "attune verb --option")]."""
+    text = (root / page).read_text()
+    return [(f"{page}:{text.count(chr(10), 0, match.start()) + 1}", match[1])
+            for match in re.finditer(r"`(attune [a-z][^`\n]*)`", text)]
+
+
+# ---- --help ----------------------------------------------------------------------------------------
+
+def help_of_verbs(program, words=()):
+    """{words of a verb: its --help} of all verbs below `words`."""
+    text = subprocess.run([program, *words, "--help"], capture_output=True, text=True,
+                          check=True).stdout
+    found = {words: text}
+    listed = re.search(r"\nSubcommands:\n((?:  .*\n|\n)*)", text)
+    for name in re.findall(r"^  (\w[\w-]*)(?: |$)", listed[1] if listed else "", re.M):
+        found.update(help_of_verbs(program, words + (name,)))
+    return found
+
+
+def read_help_marks(path):
+    """[(verb, mark)] of lines "attune VERB: MARK"."""
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            verb, _, text = line.partition(": ")
+            found.append((verb, parse_mark(f"{path.name}:{number}", text)))
+    return found
+
+
+def help_commands(words, text, marks):
+    """The examples of a verb. `marks` as read_help_marks returns them."""
+    if "\nExamples:\n" not in text:
+        return []
+    verb = " ".join(("attune", *words))
+    of_verb = [mark for name, mark in marks if name == verb]
+    found = []
+    for line in text.split("\nExamples:\n")[1].splitlines():
+        if re.match(r"  \S", line):
+            command = plain(REMARK.sub("", line))
+            found.append(Command(f"{verb} --help", command, mark_of(of_verb, command)))
+    return found

@@ -1,0 +1,242 @@
+"""Runs every command that the pages and --help show.
+
+  run_commands.py --repository . --bin BIN --plugins PLUGINS              all commands
+  run_commands.py ... --only docs/blas.md --only help_0 --verbose         those of some groups
+
+A group is a page, or the examples of some verbs. Its commands run in order in a sandbox and must end
+with status 0, or with that of their mark. Commands that are marked as not run are parsed by attune:
+their verb and options must exist. Every command that does not run is printed with the reason.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import commands
+import sandbox
+
+# Verbs whose examples share a sandbox, in the order in which they need each other's results.
+HELP_GROUPS = (
+    ("", "devices", "solvers", "problems", "import", "tune", "best", "explain", "run", "export",
+     "report", "build", "package", "package create", "package verify", "package lint",
+     "package show", "networks"),
+    ("session new", "jobs load", "applicability", "jobs cancel", "jobs retry", "session", "jobs",
+     "jobs list", "worker", "status", "workers", "reconcile", "golden", "golden create",
+     "golden add", "golden approve", "golden diff", "golden show", "golden list", "golden export",
+     "golden rollback", "session list", "session show", "session diff", "session close"),
+    ("replay", "blas", "cublas", "capture", "profile", "tunable", "miopen import", "miopen export",
+     "miopen", "miopen lint", "miopen convert", "miopen merge", "miopen diff", "seer", "seer train",
+     "seer evaluate", "seer pick", "seer collect", "seer parse", "seer occupancy", "model fit",
+     "model", "model evaluate", "model show"),
+)
+PROBE = "--no-such-option"
+REFUSED_PROBE = f"The following argument was not expected: {PROBE}."
+
+
+@dataclasses.dataclass
+class Report:
+    name: str
+    lines: list = dataclasses.field(default_factory=list)
+    run: int = 0
+    not_run: int = 0
+    failed: int = 0
+    seconds: float = 0
+
+    def fail(self, command, message):
+        self.failed += 1
+        self.lines.append(f"FAILED {command.where}: {command.text}\n{message}")
+
+    def skip(self, command, reason):
+        self.not_run += 1
+        self.lines.append(f"not run, {reason}: {command.text}")
+
+
+# ---- commands that are not run ----------------------------------------------------------------------
+
+def simple_commands(text):
+    """The words of each command of a line, without variables and redirections."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.commenters, lexer.whitespace_split = "", True
+    found, words, skips = [], [], False
+    for token in [*lexer, ";"]:
+        if re.fullmatch(r"[;|&()]+", token):
+            found += [words] if words else []
+            words = []
+        elif re.fullmatch(r"[<>]+&?", token):
+            skips = True
+        elif skips:
+            skips = False
+        elif words or not re.match(r"[A-Z_]+=", token):
+            words.append(token)
+    return found
+
+
+def parse_error(folder, words):
+    """The complaint of attune's parser about a command, which it does not run."""
+    end = words.index("--") if "--" in words else len(words)
+    probed = shlex.join([*words[:end], PROBE, *words[end:]])
+    status, printed = folder.run(probed)
+    return None if status == 2 and REFUSED_PROBE in printed else f"'{probed}' prints:\n{printed}"
+
+
+def error_without_run(options, folder, text):
+    presets = {preset["name"] for preset in json.loads(
+        (options.repository / "CMakePresets.json").read_text())["configurePresets"]}
+    for words in simple_commands(text):
+        if words[0] == "attune" and (error := parse_error(folder, words)):
+            return error
+        path = words[0].removeprefix("./")
+        if "/" in words[0] and not path.startswith("build/") and not (
+                (options.repository / path).exists() or (folder.path / path).exists()):
+            return f"There is no file '{path}'."
+        for option, value in zip(words, words[1:]):
+            if option == "--preset" and value not in presets:
+                return f"There is no preset '{value}'."
+    return None
+
+
+# ---- running ----------------------------------------------------------------------------------------
+
+def missing(text, usable):
+    """A device or a program that a command needs and this machine lacks; None if it has all."""
+    spec = re.search(r"\bopencl:\d+\b", text)
+    if spec and spec[0] not in usable:
+        return spec[0]
+    if re.search(r"--kernel \S+\.json|\./simulate", text) and "opencl:0" not in usable:
+        return "opencl:0"
+    return next((name for name in ("column", "c++")
+                 if re.search(rf"(?:^|\| ){re.escape(name)} ", text) and not shutil.which(name)), None)
+
+
+def run_command(options, folder, command, usable, report):
+    text = folder.adapted(command.text)
+    lacks = missing(text, usable)
+    if lacks or (command.mark and command.mark.status is None):
+        report.skip(command, f"needs {lacks}" if lacks else command.mark.reason)
+        if error := error_without_run(options, folder, text):
+            report.fail(command, error)
+        return
+    if error := folder.prepare(text):
+        report.fail(command, error)
+        return
+    report.run += 1
+    begin = time.monotonic()
+    status, printed = folder.run(text)
+    if options.verbose:
+        report.lines.append(
+            f"{command.where}: {text}: {status} ({time.monotonic() - begin:.1f} s)\n{printed}")
+    expected = command.mark.status if command.mark else 0
+    if status != expected:
+        what = (f"does not end within {sandbox.TIMEOUT_S} s" if status is None
+                else f"exit status {status}, expected {expected}")
+        report.fail(command, f"  run as: {text}\n  {what}\n{printed[-2000:]}")
+
+
+def run_group(options, name, group, usable):
+    report, begin = Report(name), time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = sandbox.Sandbox(options, pathlib.Path(scratch))
+        for command in group:
+            run_command(options, folder, command, usable, report)
+    report.seconds = time.monotonic() - begin
+    return report
+
+
+def usable_devices(options):
+    printed = subprocess.run([options.bin / "attune", "devices", "--json"], capture_output=True,
+                             text=True, check=True).stdout
+    return {device["spec"] for backend in json.loads(printed)["backends"]
+            for device in backend["devices"] if device["usable"]}
+
+
+# ---- groups -----------------------------------------------------------------------------------------
+
+def help_groups(verbs, marks):
+    """{name: commands}. A verb lists examples of the verbs below it again: they run once."""
+    groups, seen = {}, set()
+    for number, group in enumerate(HELP_GROUPS):
+        found = [command for verb in group
+                 for command in commands.help_commands(
+                     tuple(verb.split()), verbs.get(tuple(verb.split()), ""), marks)]
+        groups[f"help_{number}"] = [command for command in found
+                                    if not (command.text in seen or seen.add(command.text))]
+    return groups
+
+
+def group_errors(verbs, marks):
+    listed = {verb for group in HELP_GROUPS for verb in group}
+    shown = {" ".join(words) for words, text in verbs.items() if "\nExamples:\n" in text}
+    return ([f"HELP_GROUPS lacks 'attune {verb}', which has examples" for verb in shown - listed] +
+            [f"HELP_GROUPS has 'attune {verb}', which has no examples" for verb in listed - shown] +
+            [f"{mark.where}: the mark matches no example" for _, mark in marks if not mark.is_used])
+
+
+def mention_errors(where, text, verbs):
+    """Verbs and options of a command within text that do not exist."""
+    words = re.sub(r"[\[\]]", " ", text).split()[1:]
+    verb = ()
+    while words and verb + (words[0],) in verbs:
+        verb += (words.pop(0),)
+    if not verb and words and re.fullmatch(r"[a-z]+", words[0]):
+        return [f"{where}: `{text}`: there is no verb '{words[0]}'"]
+    known = verbs[verb] + verbs[()]
+    options = (re.split(r"[=/,.;:)|]", word)[0]
+               for word in (words[:words.index("--")] if "--" in words else words))
+    return [f"{where}: `{text}`: 'attune {' '.join(verb)}' has no option {option}"
+            for option in options
+            if re.fullmatch(r"--[a-z][\w-]*", option) and not re.search(rf"{option}\b(?!-)", known)]
+
+
+def options_of_program():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repository", type=lambda text: pathlib.Path(text).resolve(), required=True)
+    parser.add_argument("--bin", type=lambda text: pathlib.Path(text).resolve(), required=True)
+    parser.add_argument("--plugins", type=lambda text: pathlib.Path(text).resolve(), required=True)
+    parser.add_argument("--only", action="append", default=[], metavar="GROUP")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--verbose", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    options = options_of_program()
+    verbs = commands.help_of_verbs(options.bin / "attune")
+    marks = commands.read_help_marks(options.repository / "tests/docs/help_marks.txt")
+    groups = help_groups(verbs, marks)
+    # Sandboxes have short versions of these lists.
+    groups["whole_lists"] = [
+        commands.Command("sandbox.py", f"attune import {options.repository / name} --tag whole")
+        for name in sandbox.SHORT_LISTS]
+    pages = commands.markdown_files(options.repository)
+    groups.update({str(page): commands.page_commands(options.repository, page) for page in pages})
+    errors = group_errors(verbs, marks)
+    for page in pages:
+        for where, text in commands.mentions(options.repository, page):
+            errors += mention_errors(where, text, verbs)
+    usable = usable_devices(options)
+    chosen = {name: group for name, group in groups.items()
+              if group and (not options.only or name in options.only)}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        reports = list(pool.map(lambda item: run_group(options, *item, usable), chosen.items()))
+    for report in reports:
+        print(f"{report.name}: {report.run} run, {report.not_run} not run, {report.failed} failed "
+              f"({report.seconds:.0f} s)")
+        print("".join(f"  {line}\n" for line in report.lines), end="")
+    print("".join(f"FAILED {error}\n" for error in errors), end="")
+    run, not_run, failed = (sum(getattr(report, name) for report in reports)
+                            for name in ("run", "not_run", "failed"))
+    print(f"{run + not_run} commands: {run} run, {not_run} not run; {failed + len(errors)} failures")
+    return 1 if failed or errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
