@@ -41,7 +41,8 @@ namespace attune {
 namespace {
 
 constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
-constexpr int64_t kMaxCount = 1'000'000'000;  // Of iterations or candidates.
+constexpr int64_t kMaxIterations = 1'000'000'000;
+constexpr int64_t kMaxCandidates = 1'000'000'000;
 
 struct TuneVerbOptions {
   ProblemSelection selection;
@@ -51,7 +52,8 @@ struct TuneVerbOptions {
   std::vector<std::string> prior_files;
   std::vector<PriorRecords> priors;  // Of those files, once they are read.
   PruningOptions pruning;
-  std::shared_ptr<const CandidateModels> models;  // Once read. Shared: options are copied.
+  // By which it is done, once they are read. Shared, because options are copied.
+  std::shared_ptr<const CandidateModels> models;
   TuneOptions tune;
   RunOptions run;
   std::string cache = "warm";
@@ -94,8 +96,9 @@ int64_t EndOf(const Application& application, const TuneVerbOptions& options, do
 
 // What is left of the budget; whatever came before, a tenth is for problems.
 int64_t BudgetLeftNs(const Application& application, const TuneVerbOptions& options) {
-  if (options.run.budget_ns == 0) return 0;
-  return std::max(EndOf(application, options, 1) - SteadyNowNs(), options.run.budget_ns / 10 + 1);
+  const int64_t budget_ns = options.run.budget_ns;
+  if (budget_ns == 0) return 0;
+  return std::max(EndOf(application, options, 1) - SteadyNowNs(), budget_ns / 10 + 1);
 }
 
 Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& options,
@@ -532,7 +535,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                   "Candidates that are tried at most for each problem, the defaults in any case, "
                   "those of a run that was cut off included (default: as many as there is time "
                   "for). What had fewer before is measured again")
-      ->check(CLI::Range(int64_t{1}, kMaxCount))
+      ->check(CLI::Range(int64_t{1}, kMaxCandidates))
       ->type_name("N");
   AddSearchOptions(verb, options);
   CLI::Option* cache =
@@ -551,7 +554,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
   verb.add_option("--max-iterations", options.tune.limits.max_launches,
                   "Timed launches of one candidate at most, in the race and again in the final "
                   "(default: no limit)")
-      ->check(CLI::Range(int64_t{1}, kMaxCount))
+      ->check(CLI::Range(int64_t{1}, kMaxIterations))
       ->type_name("N");
   verb.add_option("--solver", options.tune.solver_filter,
                   "Only solvers whose name contains this; may be repeated")
@@ -561,10 +564,8 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
   verb.add_flag("--retry-quarantined", options.tune.retry_quarantined,
                 "Try again what crashed, hung or corrupted memory before");
   AddLimitOptions(verb, options.limits);
-  verb.add_option(
-          "--compile-jobs", options.limits.compile_jobs,
-          "Candidates that are compiled at once for a GPU, ahead of the one process that has "
-          "it (default: one for each core, shared by all devices)")
+  verb.add_option("--compile-jobs", options.limits.compile_jobs,
+                  "Candidates compiled at once for GPUs (default: one for each core)")
       ->check(CLI::Range(1, 1024));
   verb.add_option("--log", options.log, "Append the output of compilers and candidates to FILE")
       ->type_name("FILE");
@@ -577,8 +578,7 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<TuneVerbOptions>();
   CLI::App* verb = AddVerb(
       program, "tune",
-      "Find the fastest candidate of each problem. What is tuned already is kept, unless it had "
-      "less time; an interrupted run goes on with the same command",
+      "Find the fastest candidate for each problem. The same command resumes an interrupted run",
       "  attune tune --tag resnet50 --budget 3m\n"
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
       "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n"
@@ -588,8 +588,7 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
       "  attune tune --session may --step perf:compile\n"
       "  attune tune --session may --stale\n\n"
       "Exit status: 0 if every problem that a solver computes is tuned, 3 if some failed or were "
-      "not "
-      "reached,\n1 if none could be tuned.");
+      "not reached,\n1 if none could be tuned.");
   AddTuneOptions(*verb, *options, invocation);
   AddJobOptions(*verb, *options);
   verb->callback([options, &invocation] {
