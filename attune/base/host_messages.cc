@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file_size_signal.h"
+#include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune {
@@ -54,7 +55,7 @@ UniqueFd OpenMarks() {
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
   const std::string path = fmt::format("/tmp/attune-reported-{}", ::geteuid());
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) return UniqueFd();
-  UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd folder = OpenFile(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   struct stat info {};
   const bool is_ours = folder.valid() && ::fstat(folder.get(), &info) == 0 &&
                        info.st_uid == ::geteuid() && (info.st_mode & kOthers) == 0;
@@ -62,9 +63,10 @@ UniqueFd OpenMarks() {
 }
 
 void RemoveOldMarks(int folder) {
-  const UniqueFd again(::dup(folder));
+  UniqueFd again(::dup(folder));
   DIR* names = again.valid() ? ::fdopendir(again.get()) : nullptr;
   if (names == nullptr) return;
+  (void)again.Release();  // closedir() closes it.
   std::vector<std::string> old;
   const time_t now = ::time(nullptr);
   while (const dirent* entry = ::readdir(names)) {
@@ -82,8 +84,8 @@ bool LeaveMark(const std::string& name) {
   const UniqueFd folder = OpenMarks();
   if (!folder.valid()) return true;
   RemoveOldMarks(folder.get());
-  const UniqueFd mark(::openat(folder.get(), name.c_str(),
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const UniqueFd mark = AboveStandard(UniqueFd(::openat(
+      folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
   return mark.valid() || errno != EEXIST;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/single_threaded.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +19,11 @@ namespace {
 // one cannot be taken back.
 int StatusOfChild(const std::function<int()>& body) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(body());
+  if (child == 0) {
+    // It has one thread, although other tests of this program have started some.
+    __libc_single_threaded = 1;
+    ::_exit(body());
+  }
   int status = -1;
   (void)::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/open_file.h"
 #include "attune/base/unix_time.h"
 
 namespace attune {
@@ -29,12 +30,6 @@ constexpr std::string_view kFolderInfix = ".spool-";
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
-
-UniqueFd AboveStandardStreams(int fd) {
-  UniqueFd opened(fd);
-  if (fd < 0 || fd > STDERR_FILENO) return opened;
-  return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-}
 
 // Calls `visit` with each name in the folder until it returns false. The position of `folder`
 // itself does not change.
@@ -98,10 +93,10 @@ Result<UniqueFd> OpenOwnSpoolFolder(const SpoolPlace& place) {
 }
 
 Result<UniqueFd> OpenOwnSpoolFolder(const std::filesystem::path& path, bool makes_folders) {
-  UniqueFd folder = AboveStandardStreams(::open(path.c_str(), kFolderFlags));
+  UniqueFd folder = OpenFile(path, kFolderFlags);
   if (!folder.valid() && errno == ENOENT) {
     ATTUNE_RETURN_IF_ERROR(MakeFolder(path, makes_folders));
-    folder = AboveStandardStreams(::open(path.c_str(), kFolderFlags));
+    folder = OpenFile(path, kFolderFlags);
   }
   if (!folder.valid()) return SystemError("open folder", path);
   ATTUNE_RETURN_IF_ERROR(CheckOwn(folder.get(), path));
@@ -153,8 +148,8 @@ std::vector<std::string> NamesIn(int folder, std::string_view suffix, size_t lim
 }
 
 UniqueFd OpenIn(int folder, const char* name, int flags, mode_t mode) {
-  return AboveStandardStreams(
-      ::openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode));
+  return AboveStandard(UniqueFd(
+      ::openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode)));
 }
 
 bool IsSpoolOf(uid_t owner, int fd, int folder, const char* name) {
