@@ -247,10 +247,10 @@ TEST(CublasLtProducts, TypesAndEpiloguesWithoutWordsAreRefusedByName) {
 }
 
 TEST(CublasLtProducts, ReluMayLoseNanWhereCublasLtComputesIt) {
-  const Backend& backend = CudaBackend();
+  const auto backend = CudaBackend({});
   const Problem plain = *ParseProblem("gemm@1{m=8,n=8,k=8,batch=2,sa=0,bias=row}");
   const Problem relu = *ParseProblem("gemm@1{m=8,n=8,k=8,batch=2,sa=0,bias=row,act=relu}");
-  for (const auto& solver : backend.solvers()) {
+  for (const auto& solver : backend->solvers()) {
     if (solver->traits().operator_name != "gemm") continue;
     const std::string& name = solver->id().name;
     const bool is_library = name == "cuda.cublaslt-gemm" || name == "cuda.folded-cublaslt-gemm" ||
