@@ -14,7 +14,7 @@
 namespace attune::face {
 namespace {
 
-constexpr const char* kPreload = "LD_PRELOAD";
+constexpr char kPreload[] = "LD_PRELOAD=";
 constexpr const char* kSeparators = ": ";
 
 constinit char folder[PATH_MAX] = "";
@@ -34,14 +34,23 @@ bool HasRelative(const char* list) {
   return false;
 }
 
+// Not by setenv(): shells have functions of that name for their own variables, and have not begun.
+void SetPreload(char* entry) {
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    if (::strncmp(*at, kPreload, sizeof kPreload - 1) == 0) *at = entry;
+  }
+}
+
 // Replaces the relative path of this library in LD_PRELOAD by `own`. What else is there is the
 // user's.
 void Resolve(const char* list, const char* own) {
   const size_t own_length = ::strlen(own);
   // No name of the list is left out, and one may be replaced at each separator.
-  char* resolved = static_cast<char*>(::malloc((::strlen(list) + 1) * (own_length + 1)));
+  const size_t longest = sizeof kPreload + (::strlen(list) + 1) * (own_length + 1);
+  char* resolved = static_cast<char*>(::malloc(longest));
   if (resolved == nullptr) return;
-  size_t used = 0;
+  size_t used = sizeof kPreload - 1;
+  ::memcpy(resolved, kPreload, used);
   for (const char* at = list; *at != '\0';) {
     char name[PATH_MAX];
     const size_t length = ::strcspn(at, kSeparators);
@@ -55,14 +64,17 @@ void Resolve(const char* list, const char* own) {
     if (*at != '\0') resolved[used++] = *at++;
   }
   resolved[used] = '\0';
-  if (::strcmp(resolved, list) != 0) ::setenv(kPreload, resolved, 1);
-  ::free(resolved);
+  if (::strcmp(resolved + sizeof kPreload - 1, list) == 0) {
+    ::free(resolved);
+  } else {
+    SetPreload(resolved);
+  }
 }
 
 [[gnu::constructor]] void Remember() {
   // The kernel begins with "(unreachable)" what lies outside of the root of this process.
   if (::getcwd(folder, sizeof folder) == nullptr || folder[0] != '/') folder[0] = '\0';
-  const char* list = ::secure_getenv(kPreload);
+  const char* list = ::secure_getenv("LD_PRELOAD");
   if (list == nullptr || !HasRelative(list)) return;
   char own[PATH_MAX];
   const void* const here = reinterpret_cast<const void*>(&Remember);

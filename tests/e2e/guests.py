@@ -179,6 +179,11 @@ class Folders(Guests):
                                      ATTUNE_BLAS_STATS="1")
                 self.assertRegex(err, r"1 calls? served")
                 self.assertNotIn("cannot be preloaded", err)
+        # Shells have a setenv() of their own.
+        environment = guest(self.folder, preload="lib/attune/libattune_blas.so")[1]
+        done = subprocess.run(["bash", "-c", 'cd hostile && env'], env=environment, cwd=self.folder,
+                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_relative_paths_of_code_are_refused(self):
         for variable in ("ATTUNE_BLAS_RUNTIME", "ATTUNE_BLAS_REAL"):
