@@ -3,8 +3,9 @@
 
   results OUTPUT   products and decompositions, saved to OUTPUT (.npz)
   gemm TYPE        products with matrices, checked; gemv TYPE: with vectors
-  special KIND TYPE  products with matrices ("gemm") or vectors ("gemv") of NaN, infinities, zeros and
-                   denormal numbers, checked
+  special KIND TYPE ORDERS
+                   products with matrices (KIND "gemm") or vectors ("gemv") of NaN, infinities, zeros
+                   and denormal numbers, stored in each of ORDERS ("C", "F"), checked
   threads          products in eight threads at once, checked
   fork             products in this process, in an os.fork() and in a pool of processes, checked
 """
@@ -52,11 +53,11 @@ def check_spread(a, b, name):
         sys.exit(f"{name}: {got} is not {wanted}")
 
 
-def check_special(kind, dtype):
+def check_special(kind, dtype, orders):
     random = numpy.random.default_rng(5)
     for rows, depth in ((3000, 51), (700, 3), (33, 102), (5, 13), (64, 1)):
         for special in (numpy.nan, numpy.inf, -numpy.inf):
-            for order in "CF":
+            for order in orders:
                 a = numpy.ones((rows, depth), dtype, order=order)
                 b = numpy.ones(depth if kind == "gemv" else (depth, 9), dtype, order=order)
                 a[:, -1] = special

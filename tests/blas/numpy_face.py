@@ -125,8 +125,11 @@ class Libraries(unittest.TestCase):
 class SpecialValues(unittest.TestCase):
     """NaN, infinity and denormal numbers follow IEEE 754."""
 
-    def check(self, step, **variables):
-        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "special", *step.split(),
+    def check(self, solver, step):
+        # libxsmm has no kernels for a transposed A, which NumPy passes for the order F.
+        orders = "C" if solver == "host.libxsmm-gemm" else "CF"
+        variables = {"ATTUNE_FORCE": solver}
+        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "special", *step.split(), orders,
                           **variables)
         self.assertEqual(process.returncode, 0, f"{variables}: {process.stderr}")
         self.assertGreater(served(process), 1, process.stderr)
@@ -135,7 +138,7 @@ class SpecialValues(unittest.TestCase):
         for solver, steps in SOLVERS.items():
             for step in steps:
                 with self.subTest(solver=solver, step=step):
-                    self.check(step, ATTUNE_FORCE=solver)
+                    self.check(solver, step)
 
     def test_where_blis_was_measured_to_be_the_best(self):
         script = ("import sys, numpy as np; m = np.ones((700, 51), order='F'); m[:, -1] = np.nan; "

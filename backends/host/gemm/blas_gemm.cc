@@ -1,5 +1,8 @@
 // host.openblas-gemm and host.blis-gemm.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,14 +20,26 @@ class BlasKernel final : public ProductKernel {
 
   size_t scratch_bytes() const override { return 0; }
   bool Multiply(const MatrixProduct& product, std::byte*) const override {
-    // OpenBLAS's gemv computes a NaN beta times 0 as 0.
-    return as_vector_ && !std::isnan(product.beta)
-               ? library_.Gemv(type_, product, library_threads_)
-               : library_.Gemm(type_, product, library_threads_);
+    if (std::isnan(product.beta)) {
+      FillWithNan(product);
+      return true;
+    }
+    return as_vector_ ? library_.Gemv(type_, product, library_threads_)
+                      : library_.Gemm(type_, product, library_threads_);
   }
   bool IsReady() const override { return library_.IsReady(library_threads_); }
 
  private:
+  // BLIS takes a NaN beta for 0, and OpenBLAS's gemv computes NaN times 0 as 0.
+  void FillWithNan(const MatrixProduct& product) const {
+    const auto fill = [&]<class T>(T nan) {
+      T* c = reinterpret_cast<T*>(product.c);
+      for (int64_t j = 0; j < product.n; ++j) std::fill_n(c + j * product.ldc, product.m, nan);
+    };
+    if (type_ == DataType::kF32) return fill(std::numeric_limits<float>::quiet_NaN());
+    fill(std::numeric_limits<double>::quiet_NaN());
+  }
+
   BlasLibrary& library_;
   const DataType type_;
   const bool as_vector_;
