@@ -225,12 +225,15 @@ def main():
     usable = usable_devices(options)
     chosen = {name: group for name, group in groups.items()
               if group and (not options.only or name in options.only)}
+    reports = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        reports = list(pool.map(lambda item: run_group(options, *item, usable), chosen.items()))
-    for report in reports:
-        print(f"{report.name}: {report.run} run, {report.not_run} not run, {report.failed} failed "
-              f"({report.seconds:.0f} s)")
-        print("".join(f"  {line}\n" for line in report.lines), end="")
+        started = [pool.submit(run_group, options, *item, usable) for item in chosen.items()]
+        for future in concurrent.futures.as_completed(started):
+            report = future.result()
+            reports.append(report)
+            print(f"{report.name}: {report.run} run, {report.not_run} not run, {report.failed} failed "
+                  f"({report.seconds:.0f} s)")
+            print("".join(f"  {line}\n" for line in report.lines), end="", flush=True)
     print("".join(f"FAILED {error}\n" for error in errors), end="")
     run, not_run, failed = (sum(getattr(report, name) for report in reports)
                             for name in ("run", "not_run", "failed"))
