@@ -171,8 +171,9 @@ void AddCaptureVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb = AddVerb(
       program, "capture",
       "Run a program and store what it launches on OpenCL and CUDA, to be tuned with its own data",
-      "  attune capture -- ./simulate input.dat && attune tune --kernel captured/step/step.json\n"
-      "  attune capture --kernel step --launch 100 --max-bytes 4G -o kernels -- ./simulate\n"
+      "  attune capture -- ./simulate input.dat && attune tune --kernel "
+      "captured/advance/advance.json\n"
+      "  attune capture --kernel advance --launch 100 --max-bytes 4G -o kernels -- ./simulate\n"
       "  attune capture --count 3 --json summary.json -- python3 script.py\n\n"
       "Each kernel file stands in a folder of its own, with its source and its data.\n"
       "Exit status: the program's, 128 and the signal's number if one ended it; 127 if it is not "

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/attune.h"
+#include "attune/base/cancellation_held.h"
 #include "attune/base/file_size_signal.h"
 #include "attune/base/stack_room.h"
 #include "attune/base/status.h"
@@ -123,6 +124,7 @@ attune_code Guarded(const Body& body) {
   }
   // Whatever is written on the way, into databases and caches, is not the program's.
   const FileSizeSignalHeld held;
+  const CancellationHeld cancellation;
   return Caught(body);
 }
 

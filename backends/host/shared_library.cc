@@ -68,6 +68,7 @@ int CollectBuildId(dl_phdr_info* object, size_t, void* data) {
 
 // Of an object that is loaded already, or null. Its owner keeps it, and so does this handle.
 void* HandleOf(const std::string& path) {
+  if (path.empty()) return nullptr;  // dlopen() takes it for the program.
   std::error_code error;
   const bool is_program = std::filesystem::equivalent(path, "/proc/self/exe", error);
   return ::dlopen(is_program ? nullptr : path.c_str(), RTLD_LAZY | RTLD_NOLOAD);

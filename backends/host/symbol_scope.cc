@@ -95,7 +95,11 @@ Object ObjectAt(const void* address) {
 }  // namespace
 
 std::string PathOfObjectAt(const void* address) {
-  const auto file = FileMappedAt(address);
+  Dl_info info{};
+  void* map = nullptr;
+  if (::dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0) return "";
+  // Variables without an initial value are in no file, but the dynamic section is.
+  const auto file = FileMappedAt(static_cast<const link_map*>(map)->l_ld);
   return file.ok() ? file->string() : "";
 }
 

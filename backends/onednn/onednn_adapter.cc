@@ -20,6 +20,11 @@
 extern "C" {
 __attribute__((weak)) void omp_set_num_threads(int);
 __attribute__((weak)) int omp_get_max_threads();
+__attribute__((weak)) int omp_get_dynamic();
+__attribute__((weak)) void omp_set_dynamic(int);
+__attribute__((weak)) int omp_get_active_level();
+__attribute__((weak)) int omp_get_max_active_levels();
+__attribute__((weak)) int omp_get_thread_limit();
 }
 
 namespace attune::onednn {
@@ -359,7 +364,13 @@ Status CheckResources(int threads) {
   return ExpectThreads(threads - 1);
 }
 
-ThreadCountScope::ThreadCountScope(int threads) {
+OpenMpFunctions OpenMp() {
+  if (!CanSetThreadCount()) return {};
+  return {omp_get_dynamic, omp_set_dynamic, omp_get_active_level, omp_get_max_active_levels,
+          omp_get_thread_limit};
+}
+
+ThreadCountScope::ThreadCountScope(int threads) : team_(OpenMp()) {
   assert(threads >= 1);
   if (!CanSetThreadCount()) return;
   previous_ = omp_get_max_threads();

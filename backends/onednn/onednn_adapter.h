@@ -7,6 +7,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "attune/base/openmp_team.h"
 #include "attune/base/status.h"
 #include "attune/problem/conv.h"
 #include "attune/problem/gemm.h"
@@ -78,8 +79,12 @@ class ThreadCountScope {
   ThreadCountScope& operator=(const ThreadCountScope&) = delete;
 
  private:
+  const FullTeam team_;
   int previous_ = 0;
 };
+
+// Of the runtime behind oneDNN; without functions if it was built on another one.
+OpenMpFunctions OpenMp();
 
 // False if the thread count of this build of oneDNN cannot be chosen.
 bool CanSetThreadCount();

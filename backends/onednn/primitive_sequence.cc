@@ -113,6 +113,10 @@ Status PrimitiveSequence::Run(const Arguments& arguments) {
     return ResourceExhausted(fmt::format(
         "cannot run oneDNN: the limits of this process leave too few threads for {}", threads_));
   }
+  if (!GivesFullTeam(OpenMp(), threads_)) {
+    return ResourceExhausted(
+        fmt::format("cannot run oneDNN: OpenMP gives fewer than {} threads here", threads_));
+  }
   const ThreadCountScope scope(threads_);
   try {
     Place(arguments);

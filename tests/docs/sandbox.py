@@ -109,7 +109,8 @@ class Sandbox:
         self.environment.update({
             "ATTUNE_PLUGINS": ",".join(plugins), "HOME": str(path / "home"), "PATH": f"{options.bin}:{os.environ['PATH']}",
             "ATTUNE_PLUGIN_PATH": str(options.plugins), "TZ": "UTC",
-            "ATTUNE_LOCK_FOLDER": str(path / "home")})  # Sandboxes do not wait for each other.
+            "ATTUNE_LOCK_FOLDER": str(path / "home"),  # Sandboxes do not wait for each other.
+            "OMP_WAIT_POLICY": "passive"})  # Spinning threads disturb the other sandbox.
 
     def adapted(self, command):
         for place, here in PLACES.items():

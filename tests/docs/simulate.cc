@@ -1,5 +1,5 @@
-// The program of a reader who simulates something on the first OpenCL device, for the commands of
-// the documentation that run one: kernel `step`, 500 launches.
+// A simulation on the first OpenCL device, for the commands of
+// the documentation that run one: kernel `advance`, 500 launches.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -11,7 +11,7 @@
 namespace {
 
 constexpr const char* kSource = R"(
-__kernel void step(__global const float* from, __global float* to, float rate, int n) {
+__kernel void advance(__global const float* from, __global float* to, float rate, int n) {
   const int i = get_global_id(0);
   if (i < n) to[i] += rate * (from[(i + 1) % n] - from[i]);
 }
@@ -41,7 +41,7 @@ int main() {
   const char* source = kSource;
   cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &code);
   Require(clBuildProgram(program, 1, &device, "", nullptr, nullptr), "the kernel does not compile");
-  cl_kernel kernel = clCreateKernel(program, "step", &code);
+  cl_kernel kernel = clCreateKernel(program, "advance", &code);
   Require(code, "no kernel");
   std::vector<float> cells(kCells);
   for (size_t i = 0; i < kCells; ++i) cells[i] = static_cast<float>(i % 7);

@@ -21,6 +21,8 @@ def install(attune):
     """A prefix with what `cmake --install` puts there."""
     prefix = attune.folder / "prefix"
     shutil.copytree(attune.environment["ATTUNE_PLUGIN_PATH"], prefix / "lib" / "attune")
+    shutil.copytree(attune.binary.parents[1] / "share" / "attune" / "kernels",
+                    prefix / "share" / "attune" / "kernels")
     (prefix / "bin").mkdir()
     shutil.copy2(attune.binary, prefix / "bin" / "attune")
     attune.binary = prefix / "bin" / "attune"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cfenv>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -86,6 +87,15 @@ bool UsesOpenMp(const SharedLibrary& object) {
   return object.Find("GOMP_parallel") != nullptr || object.Find("__kmpc_fork_call") != nullptr;
 }
 
+OpenMpFunctions OpenMpOf(const SharedLibrary& object) {
+  if (!UsesOpenMp(object)) return {};
+  return {object.FindFunction<int()>("omp_get_dynamic"),
+          object.FindFunction<void(int)>("omp_set_dynamic"),
+          object.FindFunction<int()>("omp_get_active_level"),
+          object.FindFunction<int()>("omp_get_max_active_levels"),
+          object.FindFunction<int()>("omp_get_thread_limit")};
+}
+
 LibraryThreads::Kind KindOf(const SharedLibrary& object, const BlasDialect& dialect) {
   if (UsesOpenMp(object)) return LibraryThreads::Kind::kPerCaller;
   return dialect.keeps_threads ? LibraryThreads::Kind::kKept : LibraryThreads::Kind::kPerCall;
@@ -128,6 +138,22 @@ Status CheckOpening(const BlasDialect& dialect) {
   if (!dialect.starts_threads_when_opened) return Status::Ok();
   return CheckThreads(ThreadsOfOpenBlas() - 1).WithContext("cannot open " + dialect.name);
 }
+
+// Threads take over how the one that starts them rounds, and what it does with denormal numbers.
+// Those of a library serve every thread of the program.
+class DefaultFloatEnvironment {
+ public:
+  DefaultFloatEnvironment() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatEnvironment() { std::fesetenv(&before_); }
+  DefaultFloatEnvironment(const DefaultFloatEnvironment&) = delete;
+  DefaultFloatEnvironment& operator=(const DefaultFloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
 
 }  // namespace
 
@@ -182,13 +208,13 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   LibraryFiles files{dialect.file_names, dialect.own_symbols, dialect.may_be_programs_own};
   files.own_symbols.emplace_back(dialect.version_symbol);
   if (!SharedLibrary::IsInProcess(files)) ATTUNE_RETURN_IF_ERROR(CheckOpening(dialect));
+  const DefaultFloatEnvironment floats;
   Result<SharedLibrary> object = SharedLibrary::OpenUnmixed(files);
   if (!object.ok()) {
     return Unavailable(fmt::format("{} The Debian package {} brings it.", object.error().message(),
                                    dialect.package));
   }
   const void* mark = object->Find(dialect.version_symbol);
-  const std::string version = TextFrom(*object, dialect.version_symbol);
   const auto find = [&]<class Function>(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(object->FindBeside(mark, name));
   };
@@ -204,9 +230,11 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   void (*set_threads)(int) = nullptr;
   find(dialect.set_threads_symbol, set_threads);
   const auto blis = dialect.speaks_cblas ? std::nullopt : BlisCalls::Bind(*object);
-  const bool is_complete =
-      dialect.speaks_cblas ? functions.complete() && Has32BitIntegers(version) : blis.has_value();
-  if (!is_complete || set_threads == nullptr) {
+  const bool is_complete = dialect.speaks_cblas ? functions.complete() : blis.has_value();
+  // Before anything of it is called: a program may have one of the names for something else.
+  const bool is_found = is_complete && set_threads != nullptr;
+  const std::string version = is_found ? TextFrom(*object, dialect.version_symbol) : "";
+  if (!is_found || (dialect.speaks_cblas && !Has32BitIntegers(version))) {
     return Unavailable(
         fmt::format("{} does not export {} and {}, so it is not {}. The Debian package {} brings "
                     "one that does.",
@@ -234,6 +262,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   std::unique_ptr<BlasLibrary> library(
       new BlasLibrary(*object, functions, threads, dialect.serial_multiplications));
   library->blis_ = blis;
+  if (blis.has_value()) library->openmp_ = OpenMpOf(*object);
   library->version_ = VersionIn(version.c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
@@ -284,6 +313,7 @@ Status BlasLibrary::Prepare(int callers, int threads) {
   ATTUNE_RETURN_IF_ERROR(threads_.Check(std::max(threads, set)));
   if (!are_running) {
     // Right after the check, so that no call starts any.
+    const DefaultFloatEnvironment floats;
     const ThreadCountGate::Pass pass(gate_, threads);
   }
   if (!is_limited) MakeMemory(callers);
@@ -309,9 +339,10 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
     CallGemm(type, product);
     return true;
   }
-  if (!threads_.MayCall(threads)) return false;
+  if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
   // OpenBLAS ends the process where a product on several threads finds no memory for its lists.
   if (threads > 1 && !HasMemory(kListBytes)) return false;
+  const FullTeam team(openmp_);
   const ThreadCountGate::Pass pass(gate_, threads);
   if (blis_.has_value()) {
     blis_->Gemm(type, product);
@@ -323,7 +354,8 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
 
 bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
   assert(product.m == 1 || product.n == 1);
-  if (!threads_.MayCall(threads)) return false;
+  if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
+  const FullTeam team(openmp_);
   const ThreadCountGate::Pass pass(gate_, threads);
   if (blis_.has_value()) {
     blis_->Gemv(type, product);

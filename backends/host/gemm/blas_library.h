@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "attune/base/openmp_team.h"
 #include "attune/base/status.h"
 #include "attune/solver/backend.h"
-#include "backends/host/gemm/library_threads.h"
 #include "backends/host/gemm/blis_calls.h"
+#include "backends/host/gemm/library_threads.h"
 #include "backends/host/gemm/matrix_product.h"
 #include "backends/host/gemm/thread_count_gate.h"
 #include "backends/host/shared_library.h"
@@ -100,6 +101,7 @@ class BlasLibrary {
   SharedLibrary object_;
   std::unique_ptr<const Functions> functions_;  // CBLAS.
   std::optional<BlisCalls> blis_;               // In its place where the library is BLIS.
+  OpenMpFunctions openmp_;                      // Of a BLIS that is built on it.
   ThreadCountGate gate_;
   const ThreadCountGate::GetFunction setting_of_program_;  // Null unless it is the program's.
   LibraryThreads threads_;
