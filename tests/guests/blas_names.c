@@ -27,6 +27,9 @@ TRAP(cblas_sgemv)
 TRAP(cblas_dgemv)
 TRAP(lsame_)
 TRAP(xerbla_)
+#ifdef VERSION_OF_OPENBLAS
+TRAP(openblas_get_config)
+#endif
 #ifdef STATE_OF_OPENBLAS
 TRAP(gotoblas)
 #endif

@@ -188,14 +188,22 @@ class OpenMp(Guests):
         for solver in ("", "host.openblas-gemm", "host.blis-gemm"):
             self.check(program, under_attune=True, ATTUNE_FORCE=solver)
         # It has no double precision.
-        self.check(program, under_attune=True,
-                   ATTUNE_FORCE="gemm@1{m=130,n=65,k=70} -> host.onednn-gemm")
+        onednn = "gemm@1{m=130,n=65,k=70} -> host.onednn-gemm"
+        self.check(program, under_attune=True, ATTUNE_FORCE=onednn)
+        self.check(program, under_attune=True, ATTUNE_FORCE=onednn, OMP_DYNAMIC="true")
 
     def test_the_runtime_of_gcc_in_the_program(self):
         program = self.blas_guest("gcc", "-fopenmp", source="openmp_guest.c")
         for solver in ("", "host.blis-gemm"):
             # A child of a process that has used it waits for its threads for ever, also without us.
             self.check(program, under_attune=True, ATTUNE_FORCE=solver, NO_FORK="1")
+
+
+class Threads(Guests):
+    def test_a_thread_that_is_cancelled_leaves_nothing_locked(self):
+        program = self.blas_guest("cancel", source="cancel_guest.c")
+        for solver in ("", "host.packed-gemm", "host.blis-gemm"):
+            self.check(program, under_attune=True, ATTUNE_FORCE=solver)
 
 
 class Names(Guests):
@@ -216,6 +224,10 @@ class Names(Guests):
 
     def test_a_program_with_the_state_of_a_library_keeps_it_out(self):
         said = self.refused("STATE_OF_OPENBLAS", "host.openblas-gemm")
+        self.assertIn("taken does not export openblas_set_num_threads", said)
+
+    def test_a_program_with_a_function_of_that_name_is_not_asked(self):
+        said = self.refused("VERSION_OF_OPENBLAS", "host.openblas-gemm")
         self.assertIn("taken does not export openblas_set_num_threads", said)
 
     def test_a_program_with_another_onednn_keeps_ours_out(self):

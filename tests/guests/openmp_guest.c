@@ -28,4 +28,27 @@ static int MultiplyDouble(int m, int n, int k, const double* a, const double* b,
   return RegionIsRight() ? 0 : 1;
 }
 
-int main(void) { return CheckInAllWays(); }
+/* OpenMP gives a library that is called here one thread. */
+static int ProductsInARegionAreRight(void) {
+  int wrong = 0;
+#pragma omp parallel num_threads(2) reduction(+ : wrong)
+  {
+    enum { kM = 130, kN = 65, kK = 70 };
+    static float a[kM * kK], b[kK * kN];
+    float* c = calloc(kM * kN, sizeof(float));
+#pragma omp single
+    {
+      for (int i = 0; i < kM * kK; ++i) a[i] = 1;
+      for (int i = 0; i < kK * kN; ++i) b[i] = 1;
+    }
+    cblas_sgemm(102, 111, 111, kM, kN, kK, 1, a, kM, b, kK, 0, c, kM);
+    for (int i = 0; i < kM * kN; ++i) wrong += c[i] != kK;
+    free(c);
+  }
+  return wrong == 0;
+}
+
+int main(void) {
+  const int status = CheckInAllWays();
+  return status == 0 && !ProductsInARegionAreRight() ? 5 : status;
+}

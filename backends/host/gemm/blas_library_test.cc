@@ -1,6 +1,7 @@
 #include "backends/host/gemm/blas_library.h"
 
 #include <dirent.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/without_threads.h"
 #include "backends/host/quiescence.h"
 
 namespace attune::host {
@@ -204,6 +206,22 @@ TEST(MissingLibraryTest, ALibraryThatIsSomethingElseIsRefused) {
 
   ASSERT_FALSE(library.ok());
   EXPECT_THAT(library.error().message(), HasSubstr("bli_thread_set_num_threads"));
+}
+
+TEST(BlasLibraryTest, ItsThreadsKeepDenormalsWhateverTheThreadThatStartsThem) {
+  constexpr unsigned kFlushed = 0x8040;  // Results and operands.
+  EXPECT_TRUE(HoldsInChild([] {
+    const auto library = BlasLibrary::Open(OpenBlasDialect());
+    if (!library.ok()) return true;
+    ::_mm_setcsr(::_mm_getcsr() | kFlushed);
+    const bool is_ready = (*library)->Prepare(1, 2).ok();
+    ::_mm_setcsr(::_mm_getcsr() & ~kFlushed);
+    if (!is_ready) return true;
+    OnesProduct ones(256);
+    std::fill(ones.a.begin(), ones.a.end(), 1e-42f);
+    (*library)->Gemm(DataType::kF32, ones.product(), 2);
+    return std::none_of(ones.c.begin(), ones.c.end(), [](float c) { return c == 0; });
+  }));
 }
 
 }  // namespace
