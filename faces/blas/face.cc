@@ -1,5 +1,7 @@
 #include "faces/blas/face.h"
 
+#include "attune/base/cancellation_held.h"
+
 namespace attune::blas {
 namespace {
 
@@ -16,6 +18,7 @@ bool CreateRuntime(face::Service& service) {
 }  // namespace
 
 bool BeginToServe(face::RealSymbol& symbol, const void* caller) {
+  const CancellationHeld cancellation;
   // The real function is looked for now, so that a program without any BLAS fails at once and not
   // at the first product that attune leaves to it.
   symbol.Get<void()>(caller);

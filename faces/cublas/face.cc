@@ -1,5 +1,7 @@
 #include "faces/cublas/face.h"
 
+#include "attune/base/cancellation_held.h"
+
 namespace attune::cublas {
 namespace {
 
@@ -8,13 +10,18 @@ constinit DeviceRuntimes the_runtimes;
 // Run times are created for the devices that come.
 bool PrepareNothing(face::Service&) { return true; }
 
+bool BeginToServe() {
+  const CancellationHeld cancellation;
+  return face::the_service.Begin(PrepareNothing);
+}
+
 }  // namespace
 
 constinit thread_local bool Passing::is_passing_ = false;
 
 bool Wants(const Binding& binding) {
   if (binding.is_cublas || Passing::is_passing()) return false;
-  if (!face::the_service.is_serving() && !face::the_service.Begin(PrepareNothing)) return false;
+  if (!face::the_service.is_serving() && !BeginToServe()) return false;
   if (!face::Service::is_computing()) return true;
   face::the_service.Note(Outcome::kReentrant);
   return false;

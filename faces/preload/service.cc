@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "attune/base/cancellation_held.h"
 #include "attune/base/process_room.h"
 #include "attune/base/stack_room.h"
 #include "faces/preload/locked.h"
@@ -45,7 +44,6 @@ bool Service::Begin(Preparation prepare) {
     tally_.Note(Outcome::kReentrant);
     return false;
   }
-  const CancellationHeld cancellation;
   switch (StartOnAmpleStack(prepare)) {
     case State::kServing:
       return true;

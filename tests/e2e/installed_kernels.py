@@ -134,9 +134,11 @@ def test(attune):
     program.check(home.stat().st_mode & 0o777 == 0o700, "mode of a folder that was refused")
     program.check((home / "secret").stat().st_mode & 0o777 == 0o600, "mode of what was in it")
 
-    os.chmod(entries[0], 0o666)
+    for entry in entries:
+        os.chmod(entry, 0o666)
     program.check(state(attune, NEVER_SEEN, "fourth") == "built", "others may have written it")
-    os.chmod(entries[0], 0o644)
+    for entry in entries:
+        os.chmod(entry, 0o644)
     os.chmod(built, 0o775)
     program.check(state(attune, NEVER_SEEN, "fifth") == "built", "others may write to the folder")
 
