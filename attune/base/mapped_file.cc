@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "attune/base/unique_fd.h"
@@ -17,6 +20,29 @@ namespace {
 constexpr size_t kMaxLine = 4096 + 256;
 constexpr char kDeleted[] = " (deleted)";
 constexpr int kFirstFreeFd = 3;
+
+// The root of the process when this code was loaded. In another root the paths of the kernel lead
+// to the files of others.
+struct Root {
+  bool is_known = false;
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  static Root Now() {
+    struct stat info;
+    if (::stat("/", &info) != 0) return {};
+    return {true, info.st_dev, info.st_ino};
+  }
+  bool IsSameAs(const Root& other) const {
+    return is_known && other.is_known && device == other.device && inode == other.inode;
+  }
+};
+
+constinit Root first_root;
+
+// Before other constructors, which may ask for paths.
+constexpr int kBeforeOthers = 101;
+[[gnu::constructor(kBeforeOthers)]] void RememberRoot() { first_root = Root::Now(); }
 
 // The files of /proc and of libraries are read with this, never through a descriptor below 3, which
 // the program may have closed and expect to stay closed.
@@ -30,6 +56,7 @@ struct Mapping {
   uintptr_t begin = 0;
   uintptr_t end = 0;
   uint64_t offset = 0;
+  dev_t device = 0;
   uint64_t inode = 0;
   const char* path = nullptr;  // In the line.
 };
@@ -43,7 +70,11 @@ bool ReadLine(char* line, Mapping& mapping) {
   at = ::strchr(at + 1, ' ');  // Behind the permissions.
   if (at == nullptr) return false;
   mapping.offset = ::strtoull(at, &at, 16);
-  if (*at != ' ' || (at = ::strchr(at + 1, ' ')) == nullptr) return false;  // Behind the device.
+  if (*at != ' ') return false;
+  const auto major = static_cast<unsigned>(::strtoul(at, &at, 16));
+  if (*at != ':') return false;
+  mapping.device = makedev(major, static_cast<unsigned>(::strtoul(at + 1, &at, 16)));
+  if (*at != ' ') return false;
   mapping.inode = ::strtoull(at, &at, 10);
   while (*at == ' ') ++at;
   mapping.path = at;
@@ -89,12 +120,19 @@ bool BeginsAlike(const char* path, const char* memory, size_t size) {
   return got == static_cast<ssize_t>(wanted) && ::memcmp(bytes, memory, wanted) == 0;
 }
 
-// Some file systems show mappings with the inode of a layer below, so the content is compared, too.
+// Whether stat() tells another device, or another inode, than the kernel shows for a mapping: that
+// of a layer below, or of the whole of several volumes.
+bool HasOtherNumbers(const char* path) {
+  struct statfs system;
+  return ::statfs(path, &system) == 0 &&
+         (system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == BTRFS_SUPER_MAGIC);
+}
+
 bool IsMapped(const char* path, const Mapping& found, const Mapping& head) {
   struct stat info;
   if (::stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  if (info.st_ino == found.inode) return true;
-  return head.begin != 0 &&
+  if (info.st_ino == found.inode && info.st_dev == found.device) return true;
+  return HasOtherNumbers(path) && head.begin != 0 &&
          BeginsAlike(path, reinterpret_cast<const char*>(head.begin), head.end - head.begin);
 }
 
@@ -109,6 +147,7 @@ bool EndsAsDeleted(const char* path) {
 MappedFile FindMappedFile(const void* address, char* path, size_t size) {
   const UniqueFd maps = OpenToRead("/proc/self/maps");
   if (!maps.valid()) return MappedFile::kNoProc;
+  if (!first_root.IsSameAs(Root::Now())) return MappedFile::kOtherRoot;
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   Mapping head;  // Of the beginning of the last file that began.
   uint64_t head_inode = 0;
@@ -143,6 +182,8 @@ const char* Reason(MappedFile failure) {
       return "/proc is not mounted";
     case MappedFile::kReplaced:
       return "its file was deleted or replaced after it was loaded";
+    case MappedFile::kOtherRoot:
+      return "the process has changed its root folder since it was loaded";
     case MappedFile::kFound:
     case MappedFile::kNone:
       break;

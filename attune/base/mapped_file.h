@@ -8,15 +8,15 @@ namespace attune {
 
 enum class MappedFile {
   kFound,
-  kNoProc,    // /proc is not mounted, or cannot be read.
-  kNone,      // No file is mapped there, or its path is longer than the room for it.
-  kReplaced,  // The file was deleted or replaced after it was mapped.
+  kNoProc,     // /proc is not mounted, or cannot be read.
+  kOtherRoot,  // The process has changed its root: paths may lead to the files of others.
+  kNone,       // No file is mapped there, or its path is longer than the room for it.
+  kReplaced,   // The file was deleted or replaced after it was mapped.
 };
 
 // Writes the absolute path of the file that is mapped at `address` to `path`, which has room for
 // `size` bytes. Independent of argv[0], of the current folder and of the name by which the loader
-// knows the file. kFound promises that the path names the mapped file now: a process that has
-// changed its root may see another file there.
+// knows the file. kFound promises that the path names the mapped file now.
 [[gnu::visibility("hidden")]] MappedFile FindMappedFile(const void* address, char* path,
                                                         size_t size);
 

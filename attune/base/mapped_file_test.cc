@@ -1,7 +1,10 @@
 #include "attune/base/mapped_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <climits>
@@ -87,6 +90,37 @@ TEST_F(MappedFileTest, AFileThatWasReplacedIsNoPath) {
   fs::rename(folder_ / "other", path_);
 
   EXPECT_EQ(Find(), MappedFile::kReplaced);
+}
+
+TEST_F(MappedFileTest, ACopyIsNotTheFile) {
+  struct statfs system {};
+  ASSERT_EQ(::statfs(folder_.c_str(), &system), 0);
+  if (system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == BTRFS_SUPER_MAGIC) {
+    GTEST_SKIP() << "the kernel shows no usual inodes here";
+  }
+  Map("file");
+  Write(folder_ / "other", 'a');
+  fs::rename(folder_ / "other", path_);
+
+  EXPECT_EQ(Find(), MappedFile::kReplaced);
+}
+
+// Which may have the file by a link, and others beside it.
+TEST_F(MappedFileTest, InAnotherRootThereIsNoPath) {
+  Map("file");
+  constexpr int kNoRoot = 77;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const fs::path jail = folder_ / "jail";
+    fs::create_directories(jail / "proc/self");
+    std::ofstream(jail / "proc/self/maps") << std::ifstream("/proc/self/maps").rdbuf();
+    if (::chroot(jail.c_str()) != 0) ::_exit(kNoRoot);
+    ::_exit(Find() == MappedFile::kOtherRoot ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kNoRoot) GTEST_SKIP() << "only the superuser can change the root";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(MappedFileTest, AFileMayBeCalledDeleted) {

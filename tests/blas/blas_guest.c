@@ -11,6 +11,7 @@
  *   take             puts a file of its own in the place of every descriptor that it has not opened
  *   has_files=N      fails if one of these was written to or closed, or if there are more than N
  *   chdir=FOLDER
+ *   chroot=FOLDER
  *   fork             goes on in a child; the parent waits and takes over its exit status
  *   compute          starts a thread that computes until the end
  *   stamp=FILE       writes the seconds of CLOCK_MONOTONIC there
@@ -196,6 +197,8 @@ static void Step(const char* step) {
     CheckTaken(atoi(text));
   } else if (IS("chdir")) {
     if (chdir(text) != 0) Fail(2, text);
+  } else if (IS("chroot")) {
+    if (chroot(text) != 0 || chdir("/") != 0) Fail(2, text);
   } else if (IS("fork")) {
     Fork();
   } else if (IS("stamp")) {

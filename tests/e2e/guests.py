@@ -209,6 +209,28 @@ class Folders(Guests):
         self.assertFalse(self.database.exists())
 
 
+    def test_nothing_is_loaded_from_the_same_paths_in_another_root(self):
+        jail = self.folder / "jail"
+        library = pathlib.Path(f"{jail}{OPTIONS.library}")
+        (jail / "proc").mkdir(parents=True)
+        library.parent.mkdir(parents=True)
+        with contextlib.suppress(OSError):  # The same file, if the jail is on its file system.
+            library.hardlink_to(OPTIONS.library)
+        if not library.exists():
+            library.write_bytes(OPTIONS.library.read_bytes()[:512])
+        for name in ("libattune.so", "libattune.so.1"):
+            for place in (library.parent, library.parent.parent):
+                (place / name).write_bytes(b"code of others")
+        command, environment = guest(self.folder, f"chroot={jail}", "products=3")
+        script = 'mount --bind /proc "$0" || exit 77; LD_PRELOAD=$PRELOAD exec "$@"'
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, str(jail / "proc"), *command],
+                              env={**environment, "LD_PRELOAD": "", "PRELOAD": str(OPTIONS.library)},
+                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        if "chroot" in done.stderr or "unshare" in done.stderr or done.returncode == 77:
+            self.skipTest(f"the root cannot be changed here: {done.stderr}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 class Exit(Guests):
     def assert_quick(self, *steps, **variables):
         stamp = self.folder / "stamp"
