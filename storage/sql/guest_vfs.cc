@@ -80,11 +80,12 @@ bool SetLock(int fd, short type, off_t start, off_t length) {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
+// A pipe that has taken the place of a file is not waited for.
+UniqueFd OpenToRead(const std::string& path) { return OpenFile(path, O_RDONLY | O_NONBLOCK); }
+
 // The committed part of the log `path`, whose database is locked; nothing if all of the log counts,
 // because no process that lives has written the state of it, or will without the locks.
-std::optional<int64_t> CommittedBytes(const std::string& path, int log) {
-  const std::string database = path.substr(0, path.size() - std::strlen("-wal"));
-  const UniqueFd state = OpenFile(database + "-shm", O_RDONLY);
+std::optional<int64_t> CommittedBytes(int log, const UniqueFd& state) {
   LogState copies[2];
   char header[kLogHeaderBytes];
   // A writer changes one copy after the other.
@@ -111,9 +112,13 @@ class GuestFile {
  public:
   GuestFile(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  // Of a log, which may be missing. REQUIRES: its database is locked.
-  void FindCommitted() {
-    if (fd_.is_ours()) most_bytes_ = CommittedBytes(path_, fd_.get());
+  // Of a log, which may be missing; false if the program has taken a descriptor meanwhile.
+  // REQUIRES: its database is locked.
+  bool FindCommitted() {
+    if (!fd_.valid()) return true;
+    const UniqueFd state = OpenToRead(path_.substr(0, path_.size() - std::strlen("-wal")) + "-shm");
+    most_bytes_ = CommittedBytes(fd_.get(), state);
+    return !IsTaken() && (!state.valid() || state.is_ours());
   }
 
   int Read(void* to, int size, sqlite3_int64 offset) {
@@ -128,6 +133,8 @@ class GuestFile {
       if (got == 0) break;
       done += static_cast<int>(got);
     }
+    // What was read may be of the program's file, and the database is not short.
+    if (IsTaken()) return SQLITE_IOERR_READ;
     // Without the file that has the locks of readers, nobody writes until somebody makes it.
     if (lacks_state_ && Exists(path_ + "-shm")) return SQLITE_IOERR_READ;
     if (done == size) return SQLITE_OK;
@@ -137,8 +144,8 @@ class GuestFile {
 
   int Size(sqlite3_int64* size) const {
     struct stat info {};
-    const bool is_there = fd_.is_ours() && ::fstat(fd_.get(), &info) == 0;
-    *size = std::min<int64_t>(is_there ? info.st_size : 0, most_bytes_.value_or(INT64_MAX));
+    if (fd_.valid() && (::fstat(fd_.get(), &info) != 0 || IsTaken())) return SQLITE_IOERR_FSTAT;
+    *size = std::min<int64_t>(info.st_size, most_bytes_.value_or(INT64_MAX));
     return SQLITE_OK;
   }
 
@@ -168,8 +175,11 @@ class GuestFile {
   }
 
  private:
+  // Whether the program has closed the descriptor, and may have it for a file of its own.
+  bool IsTaken() const { return fd_.valid() && !fd_.is_ours(); }
+
   int LockReaders() {
-    UniqueFd state = OpenFile(path_ + "-shm", O_RDONLY);
+    UniqueFd state = OpenToRead(path_ + "-shm");
     if (!state.valid()) {
       lacks_state_ = errno == ENOENT;
       return lacks_state_ ? SQLITE_OK : SQLITE_CANTOPEN;
@@ -251,10 +261,10 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
   const bool is_log = (flags & SQLITE_OPEN_WAL) != 0;
   constexpr int kRead = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
   if (name == nullptr || (flags & kRead) == 0) return SQLITE_CANTOPEN;
-  UniqueFd fd = OpenFile(name, O_RDONLY);
+  UniqueFd fd = OpenToRead(name);
   if (!fd.valid() && !(is_log && errno == ENOENT)) return SQLITE_CANTOPEN;
   auto opened = std::make_unique<GuestFile>(name, std::move(fd));
-  if (is_log) opened->FindCommitted();
+  if (is_log && !opened->FindCommitted()) return SQLITE_IOERR_READ;
   reinterpret_cast<OpenGuestFile*>(file)->file = opened.release();
   file->pMethods = &kMethods;
   if (out_flags != nullptr) *out_flags = flags | SQLITE_OPEN_READONLY;

@@ -11,10 +11,12 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/unique_fd.h"
 #include "storage/sql/soci_headers.h"
 
 namespace attune::sql {
@@ -52,6 +54,7 @@ class Sqlite {
     return number;
   }
   int code() const { return code_; }
+  int extended_code() { return api::sqlite3_extended_errcode(handle_); }
 
  private:
   api::sqlite3* handle_ = nullptr;
@@ -296,6 +299,36 @@ TEST_F(GuestVfsTest, NeitherReadsNorClosesDescriptorsThatTheProgramHasTaken) {
   std::string content;
   std::getline(std::ifstream(file), content);
   EXPECT_EQ(content, "untouched");
+}
+
+// Neither short nor malformed, whatever stands for the descriptor afterwards.
+TEST_F(GuestVfsTest, SaysThatItCannotReadWhatTheProgramHasClosed) {
+  Write([](Sqlite& database) {
+    database.Run("CREATE TABLE t(a INTEGER); CREATE TABLE u(a); INSERT INTO u VALUES(1)");
+    database.Run("PRAGMA wal_checkpoint(TRUNCATE)");
+  });
+  for (const bool has_other : {false, true}) {
+    Sqlite guest(Uri());
+    Prepare(guest);
+    ASSERT_EQ(guest.Number("SELECT count(*) FROM t"), 0);
+    std::vector<int> ours;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      const std::string name = fs::read_symlink(entry.path(), gone).string();
+      if (name.starts_with(path_)) ours.push_back(std::stoi(entry.path().filename()));
+    }
+    for (const int fd : ours) ::close(fd);
+    const UniqueFd other(has_other ? ::open("/dev/zero", O_RDONLY | O_CLOEXEC) : -1);
+    for (const int fd : ours) {
+      if (has_other) ::dup2(other.get(), fd);
+    }
+
+    EXPECT_EQ(guest.Number("SELECT a FROM u"), -1);
+
+    EXPECT_EQ(guest.code(), SQLITE_IOERR);
+    EXPECT_NE(guest.extended_code(), SQLITE_IOERR_SHORT_READ);
+    for (const int fd : ours) ::close(fd);
+  }
 }
 
 TEST(GuestConnectionTest, IsNotAdmittedBesideOneThatHasPosixLocks) {
