@@ -7,9 +7,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -76,9 +79,14 @@ Status CheckFolder(const std::filesystem::path& path) {
                   path.string(), FirstMissing(folder).string()));
 }
 
-// Removes the file and what SQLite puts beside it.
+// Of what SQLite puts beside a database.
+constexpr std::array<std::string_view, 3> kSuffixes = {"-journal", "-wal", "-shm"};
+
+// Removes the file and, before it, what SQLite puts beside it: the file tells later processes that
+// something is left (CreateIfMissing).
 void RemoveDatabase(const std::filesystem::path& path) {
-  for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path.string() + suffix).c_str());
+  for (const std::string_view suffix : kSuffixes) ::unlink(path.string().append(suffix).c_str());
+  ::unlink(path.c_str());
 }
 
 // What stands between the name of a database and the id of one that is being made for that name.
@@ -93,7 +101,7 @@ bool IsBeingMade(std::string_view name, const std::string& base) {
   const std::string_view id = name.substr(0, name.find('-'));
   const std::string_view suffix = name.substr(id.size());
   return Fingerprint::FromHex(id).has_value() &&
-         (suffix.empty() || suffix == "-wal" || suffix == "-shm");
+         (suffix.empty() || std::ranges::find(kSuffixes, suffix) != kSuffixes.end());
 }
 
 // Keeps others from making a database in `folder` as long as the result lives. No file of its own
@@ -121,6 +129,8 @@ void RemoveLeftOver(const std::filesystem::path& path) {
       left.push_back(each->path());
     }
   }
+  // As in RemoveDatabase().
+  std::ranges::sort(left, std::greater());
   for (const std::filesystem::path& file : left) ::unlink(file.c_str());
 }
 
@@ -190,6 +200,20 @@ Result<int64_t> SizeOf(const std::filesystem::path& path) {
   if (S_ISREG(info.st_mode)) return static_cast<int64_t>(info.st_size);
   return InvalidArgument(
       fmt::format("'{}' is no regular file and cannot be a database.", path.string()));
+}
+
+// SQLite would wait for ever for somebody to write to a pipe.
+Status CheckBeside(const std::filesystem::path& path) {
+  for (const std::string_view suffix : kSuffixes) {
+    const std::string beside = path.string().append(suffix);
+    struct stat info {};
+    if (::stat(beside.c_str(), &info) != 0 || S_ISREG(info.st_mode)) continue;
+    return InvalidArgument(
+        fmt::format("Cannot open database '{}': '{}' beside it is no regular file. Remove that, or "
+                    "name another database.",
+                    path.string(), beside));
+  }
+  return Status::Ok();
 }
 
 }  // namespace
@@ -313,6 +337,7 @@ Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& pa
                                                  const ConnectionOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t size_bytes, SizeOf(path));
   if (size_bytes == 0) return IsEmpty(path);
+  ATTUNE_RETURN_IF_ERROR(CheckBeside(path));
   ATTUNE_ASSIGN_OR_RETURN(auto connection, Connection::Open(path, options));
   ATTUNE_RETURN_IF_ERROR(options.access == Access::kWrite
                              ? Migrate(*connection, Migrations())

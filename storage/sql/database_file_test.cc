@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -59,7 +60,7 @@ TEST_F(DatabaseFileTest, TheNameUnderWhichAKilledProcessMadeItIsRemoved) {
 
 TEST_F(DatabaseFileTest, WhatAKilledProcessHadMadeOfItIsRemoved) {
   const std::string made = MakingName();
-  for (const char* suffix : {"", "-wal", "-shm"}) Write(made + suffix);
+  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) Write(made + suffix);
 
   ASSERT_EQ(Open(), Status::Ok());
 
@@ -100,6 +101,24 @@ TEST_F(DatabaseFileTest, FilesOfAnotherKindAndOfOtherDatabasesAreLeftAlone) {
   ASSERT_EQ(Open(), Status::Ok());
 
   EXPECT_EQ(Names(), names);
+}
+
+// To open one would wait until somebody writes to it.
+TEST_F(DatabaseFileTest, APipeBesideItIsRefused) {
+  ASSERT_EQ(Open(), Status::Ok());
+  SqlStoreOptions reading;
+  reading.use = StoreUse::kRead;
+  for (const char* suffix : {"-journal", "-wal", "-shm"}) {
+    const std::string pipe = path_ + suffix;
+    std::filesystem::remove(pipe);
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    for (const SqlStoreOptions& options : {SqlStoreOptions(), reading}) {
+      const Status opened = Open(options);
+      EXPECT_EQ(opened.code(), StatusCode::kInvalidArgument);
+      EXPECT_NE(opened.message().find(pipe), std::string::npos) << opened.message();
+    }
+    std::filesystem::remove(pipe);
+  }
 }
 
 }  // namespace
