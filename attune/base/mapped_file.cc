@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "attune/base/open_above_standard.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune {
@@ -19,7 +20,6 @@ namespace {
 // The kernel shows no longer path.
 constexpr size_t kMaxLine = 4096 + 256;
 constexpr char kDeleted[] = " (deleted)";
-constexpr int kFirstFreeFd = 3;
 
 // The root of the process when this code was loaded. In another root the paths of the kernel lead
 // to the files of others.
@@ -43,14 +43,6 @@ constinit Root first_root;
 // Before other constructors, which may ask for paths.
 constexpr int kBeforeOthers = 101;
 [[gnu::constructor(kBeforeOthers)]] void RememberRoot() { first_root = Root::Now(); }
-
-// The files of /proc and of libraries are read with this, never through a descriptor below 3, which
-// the program may have closed and expect to stay closed.
-UniqueFd OpenToRead(const char* path) {
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() || fd.get() >= kFirstFreeFd) return fd;
-  return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
-}
 
 struct Mapping {
   uintptr_t begin = 0;
@@ -114,7 +106,7 @@ bool VisitMappings(const UniqueFd& maps, const Take& take) {
 bool BeginsAlike(const char* path, const char* memory, size_t size) {
   char bytes[512];
   const size_t wanted = size < sizeof bytes ? size : sizeof bytes;
-  const UniqueFd fd = OpenToRead(path);
+  const UniqueFd fd = OpenAboveStandard(path, O_RDONLY);
   if (!fd.is_ours()) return false;
   const ssize_t got = ::read(fd.get(), bytes, wanted);
   return got == static_cast<ssize_t>(wanted) && ::memcmp(bytes, memory, wanted) == 0;
@@ -145,7 +137,7 @@ bool EndsAsDeleted(const char* path) {
 }  // namespace
 
 MappedFile FindMappedFile(const void* address, char* path, size_t size) {
-  const UniqueFd maps = OpenToRead("/proc/self/maps");
+  const UniqueFd maps = OpenAboveStandard("/proc/self/maps", O_RDONLY);
   if (!maps.valid()) return MappedFile::kNoProc;
   if (!first_root.IsSameAs(Root::Now())) return MappedFile::kOtherRoot;
   const auto wanted = reinterpret_cast<uintptr_t>(address);

@@ -10,6 +10,9 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "attune/base/open_above_standard.h"
+#include "attune/base/unique_fd.h"
+
 namespace attune {
 namespace {
 
@@ -21,39 +24,21 @@ constexpr int kMostDescriptors = 64;
 uint64_t Smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t LeftOf(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
 
-class OpenFile {
- public:
-  explicit OpenFile(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  bool is_open() const { return fd_ >= 0; }
-  // Reads up to `size` - 1 bytes and ends them with a 0. False if there is nothing.
-  bool Read(char* text, size_t size) const {
-    size_t length = 0;
-    while (length + 1 < size) {
-      const ssize_t count = ::read(fd_, text + length, size - 1 - length);
-      if (count <= 0) break;
-      length += static_cast<size_t>(count);
-    }
-    text[length] = '\0';
-    return length > 0;
-  }
-
- private:
-  const int fd_;
-};
-
-// `folder`/`name` from its beginning, as far as `size` allows.
+// Reads `folder`/`name` from its beginning, up to `size` - 1 bytes, and ends them with a 0. False
+// if there is nothing.
 bool ReadText(const char* folder, const char* name, char* text, size_t size) {
   char path[kMostPathBytes];
   const int length = std::snprintf(path, sizeof path, "%s/%s", folder, name);
   if (length < 0 || static_cast<size_t>(length) >= sizeof path) return false;
-  const OpenFile file(path);
-  return file.is_open() && file.Read(text, size);
+  const UniqueFd file = OpenAboveStandard(path, O_RDONLY);
+  size_t used = 0;
+  while (used + 1 < size && file.is_ours()) {
+    const ssize_t count = ::read(file.get(), text + used, size - 1 - used);
+    if (count <= 0) break;
+    used += static_cast<size_t>(count);
+  }
+  text[used] = '\0';
+  return used > 0;
 }
 
 // The number in a file; kUnlimitedRoom for "max", and where there is no such file.
@@ -186,8 +171,10 @@ uint64_t ThreadsOfSystem(const char* proc) {
 
 // Threads of the user of this process that it can see.
 uint64_t ThreadsOfUser(const char* proc) {
-  DIR* folder = ::opendir(proc);
+  UniqueFd opened = OpenAboveStandard(proc, O_RDONLY | O_DIRECTORY);
+  DIR* folder = opened.valid() ? ::fdopendir(opened.get()) : nullptr;
   if (folder == nullptr) return kUnlimitedRoom;
+  (void)opened.Release();
   uint64_t threads = 0;
   while (const dirent* entry = ::readdir(folder)) {
     if (*entry->d_name < '1' || *entry->d_name > '9') continue;
@@ -243,14 +230,14 @@ uint64_t MemoryRoom(const RoomSources& sources) {
 }
 
 bool HasDescriptors(int count) {
-  int opened[kMostDescriptors];
-  int made = 0;
-  while (made < count && made < kMostDescriptors) {
-    const int fd = ::open("/", O_PATH | O_CLOEXEC);
-    if (fd < 0) break;
-    opened[made++] = fd;
+  const UniqueFd first = OpenAboveStandard("/", O_PATH);
+  UniqueFd others[kMostDescriptors];
+  int made = first.valid() ? 1 : 0;
+  while (made > 0 && made < count && made < kMostDescriptors) {
+    others[made].Reset(::fcntl(first.get(), F_DUPFD_CLOEXEC, kFirstAboveStandard));
+    if (!others[made].valid()) break;
+    ++made;
   }
-  for (int i = 0; i < made; ++i) ::close(opened[i]);
   return made >= count;
 }
 

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/scratch_folder.h"
+#include "attune/base/unique_fd.h"
 
 namespace attune {
 namespace {
@@ -155,6 +158,37 @@ TEST_F(ProcessRoomTest, DescriptorsAreCountedByOpeningThem) {
   EXPECT_TRUE(HasDescriptors(4));
   EXPECT_FALSE(HasDescriptors(64));
   EXPECT_TRUE(HasDescriptors(4));
+}
+
+// A pipe stands for a file, so that the reading lasts until somebody has looked.
+TEST_F(ProcessRoomTest, NothingIsHeldInTheStandardDescriptors) {
+  const std::filesystem::path file = folder_ / "proc/self/statm";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  const LimitSet limit(RLIMIT_DATA, 1 << 30);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int fd = 0; fd < 3; ++fd) ::close(fd);
+    ::_exit(AddressRoom(sources_) == 0 ? 1 : 0);
+  }
+  UniqueFd writer(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  const std::filesystem::path fds = "/proc/" + std::to_string(child) + "/fd";
+  bool is_above = false;
+  for (int i = 0; i < 2000 && !is_above; ++i) {
+    std::error_code gone;
+    is_above = !std::filesystem::exists(std::filesystem::symlink_status(fds / "0", gone));
+    bool is_open = false;
+    for (std::filesystem::directory_iterator each(fds, gone), end; !gone && each != end;
+         each.increment(gone)) {
+      std::error_code closed;
+      is_open = is_open || std::filesystem::read_symlink(each->path(), closed) == file;
+    }
+    is_above = is_above && is_open;
+    if (!is_above) ::usleep(1000);
+  }
+  EXPECT_TRUE(is_above);
+  EXPECT_EQ(::write(writer.get(), "1 1 1 1 0 1 0", 13), 13);
+  writer.Reset();
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(ProcessRoomTest, WithoutDescriptorsNothingIsLoaded) {
