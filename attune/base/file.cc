@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,6 +136,13 @@ Result<std::string> ReadFileAtOnce(const std::filesystem::path& path, size_t max
   if (S_ISFIFO(info.st_mode)) {
     return InvalidArgument(fmt::format(
         "'{}' is a pipe, which may never have anything to read. Name a file.", path.string()));
+  }
+  constexpr unsigned kMemoryDevices = 1;  // Of the kernel's list of devices, and the third is null.
+  constexpr unsigned kNull = 3;
+  const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(kMemoryDevices, kNull);
+  if ((S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) && !is_null) {
+    return InvalidArgument(
+        fmt::format("'{}' is a device, which may never end. Name a file.", path.string()));
   }
   return ReadAll(fd.get(), path, max_bytes);
 }

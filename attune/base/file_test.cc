@@ -93,6 +93,15 @@ TEST_F(SpecialFileTest, AtOnceAPipeIsRefusedWhoeverIsAtItsOtherEnd) {
   EXPECT_EQ(*ReadFileAtOnce("/dev/null"), "");
 }
 
+TEST_F(SpecialFileTest, AtOnceADeviceIsRefusedBeforeItIsRead) {
+  for (const char* device : {"/dev/zero", "/dev/full", "/dev/urandom"}) {
+    const auto content = ReadFileAtOnce(device);
+
+    ASSERT_FALSE(content.ok());
+    EXPECT_EQ(content.error().code(), StatusCode::kInvalidArgument);
+  }
+}
+
 TEST_F(SpecialFileTest, WhatIsLongerThanTheLimitIsNotRead) {
   ASSERT_TRUE(WriteFileAtomically(folder_ / "file", "12345678").ok());
 

@@ -2,6 +2,7 @@
 // stands there already stays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -16,6 +17,9 @@
 #include "attune/tunable/validators.h"
 
 namespace attune {
+
+// Of a file that a program is served from, which may be of anybody: 400,000 results.
+inline constexpr size_t kLargestServedBytes = size_t{64} << 20;
 
 // What came of reading a results file.
 struct LoadReport {

@@ -341,7 +341,7 @@ void TunableContext::LogReport(const std::string& path, const LoadReport& report
 
 Result<LoadReport> TunableContext::ReadResults(const std::filesystem::path& path) {
   const std::string name = path.empty() ? FromStart(results_filename()) : path.string();
-  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(name));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(name, kLargestServedBytes));
   LoadReport report = attune::LoadResults(content, parts_.here, choices_->table());
   LogReport(name, report);
   return report;

@@ -200,6 +200,16 @@ class Results(Tests):
         self.assertEqual(process.stderr.count("cannot use the results file"), 1, process.stderr)
         self.assertIn("hint: ", process.stderr)
 
+    def test_what_is_too_large_or_never_ends_is_refused_without_being_read(self):
+        large = self.folder / "large.csv"
+        large.touch()
+        os.truncate(large, 400 << 20)
+        for file, reason in (("/dev/zero", "is a device"), (str(large), "longer than 67108864")):
+            process = self.preloaded("", FILES.caller, "calls=1", ATTUNE_TUNABLE_ENABLED="1",
+                                     ATTUNE_TUNABLE_TUNING="0", ATTUNE_TUNABLE_FILENAME=file)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertIn(reason, process.stderr)
+
 
 def main():
     global FILES
