@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/path_variable.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -63,8 +64,9 @@ void NameDatabase(const Application& application) {
   const auto path = application.DatabasePath();
   const auto usual = DefaultDatabasePath();
   if (!path.ok() || (usual.ok() && *path == *usual)) return;
-  const bool is_url = path->find("://") != std::string::npos;
-  const std::string place = is_url ? *path : std::filesystem::absolute(*path).string();
+  const auto file = IsOnServer(*path) ? Result<std::filesystem::path>(*path) : SqlStorePath(*path);
+  // In a folder that was deleted there is none.
+  const std::string place = file.ok() ? file->string() : FromStart(*path);
   ::setenv("ATTUNE_DB", place.c_str(), 1);
 }
 

@@ -72,7 +72,13 @@ class Tests(unittest.TestCase):
         return [(self.text_file(), "is not a database"), (empty, "empty"),
                 (others, "another program"), (newer, "99"), (self.folder, "no regular file"),
                 (pathlib.Path("/proc/x.db"), "/proc"),
-                (self.folder / "missing/x.db", "no folder")]
+                (self.folder / "missing/x.db", "no folder"),
+                (self.beside_a_pipe(), "beside it is no regular file")]
+
+    def beside_a_pipe(self):
+        path = self.made("pipe.db", "SELECT 1")
+        os.mkfifo(f"{path}-journal")
+        return path
 
     def has_checksum(self):
         return False
@@ -99,6 +105,16 @@ class Databases(Tests):
             self.assertEqual(process.stderr.count("cannot use the database"), 1,
                              f"{database}: {process.stderr}")
             self.assertIn(reason, process.stderr)
+
+    def test_one_in_a_folder_that_was_deleted_is_told(self):
+        gone = self.folder / "gone"
+        for name in ("t.db", "./t.db", "sqlite:t.db"):
+            gone.mkdir()
+            process = self.run_program(
+                "sh", "-c", f'cd {gone} && rmdir {gone} && exec "$@"', "sh", FILES.attune, "--db",
+                name, "blas", "--", FILES.caller, "calls=1")
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(process.stderr.count("cannot use the database"), 1, process.stderr)
 
     def test_one_that_may_not_be_read_is_told(self):
         if os.geteuid() != 0:
