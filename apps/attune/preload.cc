@@ -43,15 +43,15 @@ std::string VariableOf(const PreloadFace& face, std::string_view suffix = "") {
   return name.append(suffix);
 }
 
-void SetUp(const PreloadFace& face, const PreloadOptions& options, const std::string& library) {
-  for (const auto& [name, value] : PreloadVariables(library)) {
-    ::setenv(name.c_str(), value.c_str(), 1);
-  }
+Status SetUp(const PreloadFace& face, const PreloadOptions& options, const std::string& library) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto variables, PreloadVariables(library));
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   if (!options.record_tag.empty()) {
     ::setenv(VariableOf(face).c_str(), "record", 1);
     ::setenv("ATTUNE_RECORD_TAG", options.record_tag.c_str(), 1);
   }
   if (options.stats) ::setenv(VariableOf(face, "_STATS").c_str(), "1", 1);
+  return Status::Ok();
 }
 
 int SayNoStart(const PreloadFace& face, const std::string& program, int reason, Output& err) {
@@ -138,7 +138,7 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
   if (records) ATTUNE_RETURN_IF_ERROR(ValidateTagging(TagOf(options), {}));
   const ProgramDatabase database = DatabaseOfProgram(application, records);
   NameDatabase(application);
-  SetUp(face, options, library);
+  ATTUNE_RETURN_IF_ERROR(SetUp(face, options, library));
   if (!database.usable.ok()) SayUnusable(face, database.usable, records, application.err());
   if (records && !database.file.empty()) {
     const int status = RunAndReport(face, application, options, database);
@@ -148,8 +148,11 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
   return Become(face, options.command, application.err());
 }
 
+// For the loader, that is the end of a name.
+bool HasSeparator(std::string_view path) { return path.find_first_of(": ") != std::string::npos; }
+
 // All independent of the folder of a process.
-std::string PreloadWith(const std::string& library) {
+Result<std::string> PreloadWith(const std::string& library) {
   std::string all = library;
   const std::string set = VariableOr("LD_PRELOAD", "");
   std::string_view others = set;
@@ -162,7 +165,15 @@ std::string PreloadWith(const std::string& library) {
     // other in the folder in which each process of the program happens to start.
     const bool is_relative =
         name.find('/') != std::string_view::npos && name[0] != '/' && name[0] != '$';
-    all += fmt::format(":{}", is_relative ? FromStart(name) : name);
+    const std::string path = is_relative ? FromStart(name) : std::string(name);
+    if (HasSeparator(path)) {
+      return FailedPrecondition(fmt::format(
+          "LD_PRELOAD names '{}', which is '{}': its folder has a space or a colon in it, which "
+          "LD_PRELOAD takes for the end of a name. Start attune in another folder, or move the "
+          "library.",
+          Printable(name), Printable(path)));
+    }
+    all += fmt::format(":{}", path);
   }
   return all;
 }
@@ -177,7 +188,7 @@ Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view m
     return NotFound(
         fmt::format("There is no preload library at '{}'. {}", library.string(), missing));
   }
-  if (library.string().find_first_of(" :") != std::string::npos) {
+  if (HasSeparator(library.string())) {
     return FailedPrecondition(fmt::format(
         "The path '{}' has a space or a colon in it, which LD_PRELOAD takes for the end of a "
         "name. Install attune elsewhere.",
@@ -186,8 +197,9 @@ Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view m
   return library.string();
 }
 
-std::map<std::string, std::string> PreloadVariables(const std::string& library) {
-  std::map<std::string, std::string> variables = {{"LD_PRELOAD", PreloadWith(library)}};
+Result<std::map<std::string, std::string>> PreloadVariables(const std::string& library) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string preload, PreloadWith(library));
+  std::map<std::string, std::string> variables = {{"LD_PRELOAD", preload}};
   // Programs that are linked with AddressSanitizer would end at their start. None of our libraries
   // stands in front of a function that it watches.
   constexpr std::string_view kOrder = "verify_asan_link_order";

@@ -27,8 +27,9 @@ Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view m
 
 // What has to be in the environment of a program for `library` to be preloaded: LD_PRELOAD with it
 // in front of what that has, all independent of the folder of a process, and ASAN_OPTIONS that let
-// it stand before the sanitizer's runtime.
-std::map<std::string, std::string> PreloadVariables(const std::string& library);
+// it stand before the sanitizer's runtime. Fails if a relative path has no form that does not
+// depend on a folder.
+Result<std::map<std::string, std::string>> PreloadVariables(const std::string& library);
 
 // Of a program that could not be started, as shells have it: 127 if there is none.
 int ExitStatusOfNoStart(int reason);

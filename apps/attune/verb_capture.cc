@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -119,9 +120,10 @@ void PrintReport(const CaptureOptions& options, const ProgramEnd& end,
   }
 }
 
-std::map<std::string, std::string> VariablesOf(const CaptureOptions& options,
-                                               const std::string& library, const fs::path& spool) {
-  std::map<std::string, std::string> variables = PreloadVariables(library);
+Result<std::map<std::string, std::string>> VariablesOf(const CaptureOptions& options,
+                                                       const std::string& library,
+                                                       const fs::path& spool) {
+  ATTUNE_ASSIGN_OR_RETURN(auto variables, PreloadVariables(library));
   variables.insert(
       {{capture::kSpoolVariable, spool.string()},
        {capture::kKernelsVariable, fmt::format("{}", fmt::join(options.kernels, "\n"))},
@@ -139,11 +141,16 @@ Result<int> Run(Application& application, const CaptureOptions& options) {
                          "build attune anew."));
   // Where the program puts its launches until it has ended: beside the kernel files, where there is
   // room for them.
-  const auto spool = capture::NewFolder::Make(fs::absolute(options.folder), ".launches");
+  std::error_code error;
+  const fs::path folder = fs::absolute(options.folder, error);
+  if (error) {
+    return Unavailable(fmt::format("-o: Cannot find '{}': {}. Start attune in another folder.",
+                                   options.folder, error.message()));
+  }
+  const auto spool = capture::NewFolder::Make(folder, ".launches");
   if (!spool.ok()) return spool.error().WithContext("-o");
-  ATTUNE_ASSIGN_OR_RETURN(
-      const ProgramEnd end,
-      RunToItsEnd(options.command, VariablesOf(options, library, (*spool)->path())));
+  ATTUNE_ASSIGN_OR_RETURN(const auto variables, VariablesOf(options, library, (*spool)->path()));
+  ATTUNE_ASSIGN_OR_RETURN(const ProgramEnd end, RunToItsEnd(options.command, variables));
   if (end.start_error != 0) {
     application.err().Print(fmt::format("attune capture: Cannot start '{}': {}.\n",
                                         Printable(options.command[0]),

@@ -210,6 +210,19 @@ class Starts(Decoys):
         self.assertIn(f":{self.home}/./other.so\n", done.stdout)
         self.assertNotIn("cannot be preloaded", done.stderr)
 
+    def test_what_is_preloaded_from_a_folder_with_a_separator_is_refused(self):
+        for name in ("a b", "a:b"):
+            folder = self.home / name
+            folder.mkdir()
+            shutil.copy(INSTALLED.decoy, folder / "other.so")
+            shutil.copytree(folder, INSTALLED.hostile / "b", dirs_exist_ok=True)
+            done = self.run_here(["sh", "-c", 'cd "$0" && LD_PRELOAD=./other.so exec "$@"',
+                                  str(folder), str(INSTALLED.prefix / "bin/attune"), "blas", "--",
+                                  "sh", "-c", f"cd {INSTALLED.hostile}; true"])
+            INSTALLED.mark.unlink()  # The user's own wish.
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("a space or a colon", done.stderr)
+
     def test_a_program_under_the_preload_library_finds_its_tuner(self):
         caller = self.home / "caller"
         shutil.copy(OPTIONS.caller, caller)
