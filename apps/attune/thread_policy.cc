@@ -1,5 +1,6 @@
 #include "apps/attune/thread_policy.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "backends/host/thread_wait_policy.h"
@@ -8,7 +9,10 @@ namespace attune {
 
 void SetThreadWaitPolicy(char** argv) {
   const bool changed = host::SetThreadWaitPolicy();
-  if (changed && host::LoadedOpenMp().has_value()) {
+  // Without a base, the loader was started with this program as its argument, and is the file that
+  // would be started again.
+  const bool is_own_file = ::getauxval(AT_BASE) != 0;
+  if (changed && is_own_file && host::LoadedOpenMp().has_value()) {
     // If this fails, the program goes on under the policy that the runtime has read, and the
     // recorded environment of the children is right all the same.
     ::execv("/proc/self/exe", argv);

@@ -184,6 +184,17 @@ class Starts(Decoys):
                 self.assertLessEqual(built & {"opencl", "cuda"}, names)
                 self.assertNotIn(str(INSTALLED.hostile), text)
 
+    def test_as_an_argument_of_the_loader(self):
+        program = INSTALLED.prefix / "bin/attune"
+        header = subprocess.run(["readelf", "-l", str(program)], check=True, capture_output=True,
+                                text=True).stdout
+        loader = header.split("interpreter: ")[1].split("]")[0]
+        for preload in ("", "libgomp.so.1"):
+            with self.subTest(preload):
+                done = self.run_here([loader, str(program), "devices", "--json"], LD_PRELOAD=preload)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("backends", json.loads(done.stdout))
+
     def test_without_any_argument_nothing_crashes(self):
         for program in INSTALLED.programs():
             done = self.run_here([str(INSTALLED.forger), str(program), "none"])
