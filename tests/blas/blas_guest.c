@@ -13,6 +13,7 @@
  *   chdir=FOLDER
  *   chroot=FOLDER
  *   fork             goes on in a child; the parent waits and takes over its exit status
+ *   daemon           goes on in a child of its own session; the parent is gone at once
  *   compute          starts a thread that computes until the end
  *   stamp=FILE       writes the seconds of CLOCK_MONOTONIC there
  *   exec             starts this program anew with the steps that follow
@@ -201,6 +202,9 @@ static void Step(const char* step) {
     if (chroot(text) != 0 || chdir("/") != 0) Fail(2, text);
   } else if (IS("fork")) {
     Fork();
+  } else if (IS("daemon")) {
+    if (fork() != 0) _exit(0);
+    setsid();
   } else if (IS("stamp")) {
     Stamp(text);
   } else if (IS("compute")) {

@@ -231,6 +231,34 @@ class Folders(Guests):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+class Tuners(Guests):
+    def processes(self, program):
+        """Numbers of those that have the folder of the test in their command."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = entry.read_bytes().decode(errors="replace")
+                if program in words.split("\0")[0] and str(self.folder) in words:
+                    found.append(int(entry.parent.name))
+        return found
+
+    def test_none_outlives_a_program_that_has_become_a_daemon(self):
+        command, environment = guest(self.folder, "products=3", f"await={self.database}",
+                                     "sleep=2000", "daemon", "sleep=20000")
+        parent = subprocess.Popen(command, env=environment, cwd=self.folder)
+        while parent.poll() is None and not self.processes("attune-tuner"):
+            time.sleep(0.05)
+        self.assertNotEqual(self.processes("attune-tuner"), [])
+        self.assertEqual(parent.wait(TIMEOUT_S), 0)
+        deadline = time.monotonic() + 8
+        while self.processes("attune-tuner") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        tuners, daemons = self.processes("attune-tuner"), self.processes(OPTIONS.guest.name)
+        for process in daemons:
+            os.kill(process, signal.SIGKILL)
+        self.assertEqual((tuners, len(daemons)), ([], 1))
+
+
 class Exit(Guests):
     def assert_quick(self, *steps, **variables):
         stamp = self.folder / "stamp"
