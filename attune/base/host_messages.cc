@@ -1,9 +1,11 @@
 #include "attune/base/host_messages.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/single_threaded.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,13 +14,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "attune/base/file_size_signal.h"
+#include "attune/base/folder_names.h"
 #include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
 
@@ -50,12 +53,15 @@ char* ReportedInEnvironment() {
   return is_ours ? reported : nullptr;
 }
 
-// The folder of this user for marks; invalid where there can be none that others keep out of.
-UniqueFd OpenMarks() {
+// Opens this user's folder for marks in `parent`; invalid where there can be none that others keep
+// out of.
+UniqueFd OpenMarks(const char* parent) {
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-  const std::string path = fmt::format("/tmp/attune-reported-{}", ::geteuid());
-  if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) return UniqueFd();
-  UniqueFd folder = OpenFile(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  char path[64];
+  std::snprintf(path, sizeof path, "%s/attune-reported-%u", parent, ::geteuid());
+  if (::mkdir(path, S_IRWXU) != 0 && errno != EEXIST) return UniqueFd();
+  UniqueFd folder =
+      AboveStandard(UniqueFd(::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
   struct stat info {};
   const bool is_ours = folder.valid() && ::fstat(folder.get(), &info) == 0 &&
                        info.st_uid == ::geteuid() && (info.st_mode & kOthers) == 0;
@@ -63,30 +69,36 @@ UniqueFd OpenMarks() {
 }
 
 void RemoveOldMarks(int folder) {
-  UniqueFd again(::dup(folder));
-  DIR* names = again.valid() ? ::fdopendir(again.get()) : nullptr;
-  if (names == nullptr) return;
-  (void)again.Release();  // closedir() closes it.
-  std::vector<std::string> old;
   const time_t now = ::time(nullptr);
-  while (const dirent* entry = ::readdir(names)) {
+  ForEachName(folder, [&](std::string_view name) {
     struct stat info {};
-    const bool is_mark =
-        ::fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
-    if (is_mark && info.st_mtime + kMarkLifeS < now) old.emplace_back(entry->d_name);
-  }
-  for (const std::string& name : old) ::unlinkat(folder, name.c_str(), 0);
-  ::closedir(names);
+    const bool is_old = ::fstatat(folder, name.data(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        S_ISREG(info.st_mode) && info.st_mtime + kMarkLifeS < now;
+    if (is_old) ::unlinkat(folder, name.data(), 0);
+    return true;
+  });
 }
 
 // Whether this process is the first of its tree to leave the mark; true where none can be left.
-bool LeaveMark(const std::string& name) {
-  const UniqueFd folder = OpenMarks();
-  if (!folder.valid()) return true;
-  RemoveOldMarks(folder.get());
-  const UniqueFd mark = AboveStandard(UniqueFd(::openat(
-      folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
-  return mark.valid() || errno != EEXIST;
+// Allocates no memory, because a process may complain when it ends inside of malloc().
+bool LeaveMark(const char* name) {
+  for (const char* parent : {"/tmp", "/dev/shm", "/var/tmp"}) {
+    const UniqueFd folder = OpenMarks(parent);
+    if (!folder.valid()) continue;
+    RemoveOldMarks(folder.get());
+    const UniqueFd mark = AboveStandard(UniqueFd(
+        ::openat(folder.get(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
+    if (mark.valid()) return true;
+    if (errno == EEXIST) return false;
+  }
+  return true;
+}
+
+// Whether `descriptor` takes PIPE_BUF bytes now. A reader that is slow for a moment is waited for.
+bool IsReadyToTake(int descriptor) {
+  constexpr int kPatienceMs = 5;
+  pollfd asked = {descriptor, POLLOUT, 0};
+  return ::poll(&asked, 1, kPatienceMs) == 1 && (asked.revents & POLLOUT) != 0;
 }
 
 }  // namespace
@@ -121,7 +133,19 @@ bool IsAsAtStart(int descriptor) {
 void WriteToHost(int descriptor, std::string_view text) {
   if (!IsAsAtStart(descriptor)) return;
   const SignalHeld no_reader(SIGPIPE);
-  [[maybe_unused]] const ssize_t written = ::write(descriptor, text.data(), text.size());
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0) return;
+  // A file takes everything, and what is beside another line there stays one line.
+  const size_t part = S_ISREG(info.st_mode) ? text.size() : PIPE_BUF;
+  while (!text.empty()) {
+    if (!IsReadyToTake(descriptor)) return;
+    const std::string_view now = text.substr(0, part);
+    const ssize_t written = S_ISSOCK(info.st_mode) ? ::send(descriptor, now.data(), now.size(),
+                                                            MSG_DONTWAIT | MSG_NOSIGNAL)
+                                                   : ::write(descriptor, now.data(), now.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 bool BeginComplaint(Complaint complaint) {
@@ -130,7 +154,9 @@ bool BeginComplaint(Complaint complaint) {
   char* reported = ReportedInEnvironment();
   if (reported == nullptr) return true;
   if (std::atomic_ref<char>(reported[at]).exchange(kLetters[at]) != '-') return false;
-  return LeaveMark(fmt::format("{}-{}", reported + kLetters.size(), kLetters[at]));
+  char name[64];
+  std::snprintf(name, sizeof name, "%s-%c", reported + kLetters.size(), kLetters[at]);
+  return LeaveMark(name);
 }
 
 }  // namespace attune

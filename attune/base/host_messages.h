@@ -15,7 +15,8 @@ enum class Complaint { kDatabase = 0, kResults = 1, kRecording = 2 };
 
 // A variable with a letter for each complaint that this process or one that it comes from has made,
 // '-' for others, and behind them a word of the tree. By that word processes that do not come from
-// each other know, too: who complains makes an empty file of that name in a folder of /tmp.
+// each other know, too: who complains makes an empty file of that name in a folder of /tmp, or of
+// /dev/shm or /var/tmp where /tmp is read-only.
 inline constexpr const char* kReportedVariable = "ATTUNE_REPORTED";
 
 // Its value in a tree where nobody has complained.
@@ -29,7 +30,8 @@ void NoteStandardStreams();
 // Whether descriptor 1 or 2 is the file that it was.
 bool IsAsAtStart(int descriptor);
 
-// Writes `text` in one write if it is. What cannot be written is dropped.
+// Writes `text` if it is, in one write unless it is longer than PIPE_BUF. What cannot be written
+// at once is dropped: a pipe that is full and that nobody reads must not stop the program.
 void WriteToHost(int descriptor, std::string_view text);
 
 // Whether no process of this tree has made the complaint yet; from then on one has. Thread-safe.

@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/single_threaded.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +80,58 @@ TEST(HostMessages, APipeThatNobodyReadsEndsNoProgram) {
               NoteStandardStreams();
               WriteToHost(STDERR_FILENO, "word");
               return 0;
+            }),
+            0);
+}
+
+// Whether WriteToHost() leaves a full pipe or socket at descriptor 2 alone.
+bool PassesOver(const std::function<bool()>& open_streams) {
+  return StatusOfChild([&] {
+           if (!open_streams()) return 1;
+           ::fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
+           while (::write(STDERR_FILENO, "x", 1) == 1) continue;
+           ::fcntl(STDERR_FILENO, F_SETFL, 0);
+           NoteStandardStreams();
+           ::alarm(5);
+           WriteToHost(STDERR_FILENO, std::string(100'000, 'x'));
+           return 0;
+         }) == 0;
+}
+
+TEST(HostMessages, AFullPipeOrSocketStopsNoProgram) {
+  EXPECT_TRUE(PassesOver([] { return PipeAtStandardError() >= 0; }));
+  EXPECT_TRUE(PassesOver([] {
+    int ends[2];
+    return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && ::dup2(ends[1], STDERR_FILENO) >= 0;
+  }));
+}
+
+TEST(HostMessages, AreWrittenAsFarAsThereIsRoom) {
+  EXPECT_EQ(StatusOfChild([] {
+              const int reader = PipeAtStandardError();
+              NoteStandardStreams();
+              ::alarm(5);
+              WriteToHost(STDERR_FILENO, std::string(1'000'000, 'x'));
+              char text[8192];
+              return ::read(reader, text, sizeof text) == sizeof text ? 0 : 1;
+            }),
+            0);
+}
+
+TEST(HostMessages, OneProcessOfATreeComplainsAlsoWhereTmpIsReadOnly) {
+  if (::geteuid() != 0 || ::access("/dev/shm", W_OK) != 0) {
+    GTEST_SKIP() << "only the superuser mounts, and /dev/shm must be there";
+  }
+  EXPECT_EQ(StatusOfChild([] {
+              if (::unshare(CLONE_NEWNS) != 0 ||
+                  ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+                  ::mount("none", "/tmp", "tmpfs", MS_RDONLY, nullptr) != 0) {
+                return 0;  // Not even the superuser may.
+              }
+              ::unsetenv(kReportedVariable);
+              NoteStandardStreams();
+              const auto complain = [] { return BeginComplaint(Complaint::kDatabase) ? 1 : 0; };
+              return StatusOfChild(complain) + StatusOfChild(complain) == 1 ? 0 : 2;
             }),
             0);
 }
