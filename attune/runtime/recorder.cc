@@ -16,6 +16,8 @@ namespace {
 constexpr std::chrono::milliseconds kFlushPatience{1000};
 // A process that ends without handlers is kept no longer.
 constexpr std::chrono::milliseconds kLastPatience{100};
+// A line must fit into a pipe at once.
+constexpr size_t kMaxReasonBytes = 512;
 
 }  // namespace
 
@@ -28,6 +30,11 @@ Recorder::Recorder(RecorderOptions options)
   writer.header.tag = options_.tag;
   writer.header.run = options_.run;
   writer.told = [this](SpoolTrouble trouble, const SpoolLoss& loss) { Tell(trouble, loss); };
+  writer.told_at_once = [this](int64_t count, std::string_view reason) {
+    TellAtOnce(count, reason);
+  };
+  folder_ = SpoolFolderOf(writer.place.database, ::geteuid());
+  last_line_.reserve(4 * kMaxReasonBytes + options_.tag.size());
   writer_ = std::make_unique<SpoolWriter>(std::move(writer));
 }
 
@@ -67,6 +74,17 @@ void Recorder::Tell(SpoolTrouble trouble, const SpoolLoss& loss) const {
   if (trouble == SpoolTrouble::kLostKept && !options_.run.empty()) return;
   options_.complain(fmt::format("{} problems are not recorded under tag {}: {}", loss.count,
                                 options_.tag, loss.reason));
+}
+
+void Recorder::TellAtOnce(int64_t count, std::string_view reason) {
+  reason = reason.substr(0, kMaxReasonBytes);
+  last_line_.clear();
+  AppendLossLine(count, reason, last_line_);
+  if (TellRunAtOnce(folder_, options_.run, last_line_)) return;
+  last_line_.assign("attune: ").append(fmt::format_int(count).c_str());
+  last_line_.append(" problems are not recorded under tag ").append(options_.tag);
+  last_line_.append(": ").append(reason);
+  options_.complain_at_once(last_line_);
 }
 
 Status Recorder::Flush() {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -20,6 +23,9 @@ struct RecorderOptions {
   std::string run;  // RecordingRun::id() of the command that counts the problems; or empty.
   // Takes what the user has to hear.
   std::function<void(const std::string& sentence)> complain;
+  // The same with a whole line, which has room for its end, in a process that ends inside of any
+  // function: it allocates no memory.
+  std::function<void(std::string& line)> complain_at_once;
 };
 
 // Thread-safe.
@@ -42,10 +48,13 @@ class Recorder {
   // Why nothing can be recorded; ok if it can.
   Status Check() const;
   void Tell(SpoolTrouble trouble, const SpoolLoss& loss) const;
+  void TellAtOnce(int64_t count, std::string_view reason);
   Status Refuse();
 
   const RecorderOptions options_;
   const Status cannot_record_;
+  std::filesystem::path folder_;         // Of the spool of the user that this began as.
+  std::string last_line_;                // Of TellAtOnce(); its room is made at the start.
   std::unique_ptr<SpoolWriter> writer_;  // Null if nothing can be recorded.
   mutable std::mutex mutex_;             // Guards the rest.
   bool has_recorded_ = false;

@@ -53,6 +53,11 @@ RecorderOptions RecorderOptionsOf(const RuntimeOptions& options) {
   return {options.database, options.record_tag, options.record_run,
           [options](const std::string& sentence) {
             Complain(options, Complaint::kRecording, sentence);
+          },
+          [options](std::string& line) {
+            if (!BeginComplaint(Complaint::kRecording)) return;
+            if (options.message != nullptr) return options.message(line);
+            WriteToHost(STDERR_FILENO, line.append(1, '\n'));
           }};
 }
 

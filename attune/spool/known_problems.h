@@ -17,6 +17,10 @@ class KnownProblems {
  public:
   explicit KnownProblems(size_t limit) : limit_(limit) {}
 
+  bool Contains(const Fingerprint& problem) {
+    return !slots_.empty() && SlotOf(problem) == problem;
+  }
+
   // Whether it was not there.
   bool Insert(const Fingerprint& problem) {
     if (size_ >= limit_) Clear();

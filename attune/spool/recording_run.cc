@@ -30,9 +30,12 @@ bool IsId(std::string_view id) {
 }
 
 // Invalid where nobody reads it.
-UniqueFd OpenPipeToWrite(int folder, const std::string& id) {
+UniqueFd OpenPipeToWrite(int folder, std::string_view id) {
   if (!IsId(id)) return UniqueFd();
-  UniqueFd pipe = OpenIn(folder, PipeName(id).c_str(), O_WRONLY);
+  char name[kIdDigits + kPipeSuffix.size() + 1] = {};
+  id.copy(name, kIdDigits);
+  kPipeSuffix.copy(name + kIdDigits, kPipeSuffix.size());
+  UniqueFd pipe = OpenIn(folder, name, O_WRONLY);
   struct stat info {};
   if (!pipe.valid() || ::fstat(pipe.get(), &info) != 0 || !S_ISFIFO(info.st_mode)) {
     return UniqueFd();
@@ -78,7 +81,7 @@ void RecordingRun::CountFiles(std::string_view suffix, RecordedCount& count) {
   }
 }
 
-RecordedCount RecordingRun::Count() {
+RecordedCount RecordingRun::Count(const std::set<Fingerprint>& known) {
   RecordedCount count;
   counted_.clear();
   CountFiles(kImportedSuffix, count);
@@ -86,6 +89,8 @@ RecordedCount RecordingRun::Count() {
   CountFiles(kSpoolSuffix, count);
   count.problems = static_cast<int64_t>(counted_.size());
   count.waiting = static_cast<int64_t>(counted_.size() - imported);
+  count.added = std::count_if(counted_.begin(), counted_.end(),
+                              [&](const Fingerprint& problem) { return !known.contains(problem); });
   for (SpoolLoss& loss : TakeTold()) count.losses.push_back(std::move(loss));
   return count;
 }
@@ -105,14 +110,18 @@ std::vector<SpoolLoss> RecordingRun::TakeTold() {
 bool IsRunning(int folder, const std::string& id) { return OpenPipeToWrite(folder, id).valid(); }
 
 bool TellRun(const SpoolPlace& place, const std::string& id, const SpoolLoss& loss) {
-  const auto folder = OpenOwnSpoolFolder(place);
-  if (!folder.ok()) return false;
-  const UniqueFd pipe = OpenPipeToWrite(folder->get(), id);
-  if (!pipe.valid()) return false;
   SpoolLoss told = loss;
   constexpr size_t kMaxReasonBytes = 512;  // Three times as much when it is escaped.
   told.reason.resize(std::min(told.reason.size(), kMaxReasonBytes));
-  const std::string line = LossLine(told);
+  return TellRunAtOnce(SpoolFolderOf(place.database, ::geteuid()), id, LossLine(told));
+}
+
+bool TellRunAtOnce(const std::filesystem::path& folder_path, std::string_view id,
+                   std::string_view line) {
+  if (!IsId(id)) return false;
+  const UniqueFd folder = OpenOwnSpoolFolderAtOnce(folder_path);
+  const UniqueFd pipe = folder.valid() ? OpenPipeToWrite(folder.get(), id) : UniqueFd();
+  if (!pipe.valid()) return false;
   const SignalHeld broken(SIGPIPE);  // The command may end meanwhile.
   return ::write(pipe.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }

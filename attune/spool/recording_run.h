@@ -28,6 +28,7 @@ inline constexpr const char* kRecordRunVariable = "ATTUNE_RECORD_RUN";
 struct RecordedCount {
   int64_t problems = 0;           // Different ones, under any tag.
   int64_t waiting = 0;            // Of them, those that no database has yet.
+  int64_t added = 0;              // Of all, those that were not known before.
   std::vector<SpoolLoss> losses;  // What is in no spool.
 };
 
@@ -41,8 +42,9 @@ class RecordingRun {
   ~RecordingRun();
 
   const std::string& id() const { return id_; }
-  // Everything up to now. What was told through the pipe is in the first answer alone.
-  RecordedCount Count();
+  // Everything up to now; `known` are keys of problems (KeyOf()). What was told through the pipe is
+  // in the first answer alone.
+  RecordedCount Count(const std::set<Fingerprint>& known = {});
 
  private:
   RecordingRun(std::filesystem::path path, UniqueFd folder, UniqueFd pipe, std::string id)
@@ -66,6 +68,10 @@ bool IsRunning(int folder, const std::string& id);
 
 // A recording process's side: tells the command of run `id` what is lost. False if it is gone.
 bool TellRun(const SpoolPlace& place, const std::string& id, const SpoolLoss& loss);
+
+// The same with a line of AppendLossLine(), by the path of the spool folder and without memory of
+// the heap.
+bool TellRunAtOnce(const std::filesystem::path& folder, std::string_view id, std::string_view line);
 
 // Removes what commands that were killed have left in the folder.
 void RemoveDeadRuns(int folder);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -49,6 +50,8 @@ ssize_t WriteBoth(int fd, std::string_view first, std::string_view second) {
   return written;
 }
 
+SpoolRefusal OfSystem(int error) { return {SpoolRefusal::Kind::kSystem, error}; }
+
 }  // namespace
 
 std::string RunOf(std::string_view name) {
@@ -72,23 +75,67 @@ SpoolFile::SpoolFile(SpoolPlace place, SpoolHeader header, size_t max_bytes)
   head_ = Text(header_);
   base_name_ = fmt::format("{}-{}-{}-{}", header_.process, header_.started_unix_ns, RandomWord(),
                            header_.run);
-  name_ = fmt::format("{}{}", base_name_, kSpoolSuffix);
+  name_.reserve(base_name_.size() + kSpoolSuffix.size() + 16);
+  name_.assign(base_name_).append(kSpoolSuffix);
 }
 
+// Within the room of the name, because no memory may be allocated.
 void SpoolFile::NextName() {
   ++number_;
-  name_ = fmt::format("{}-{}{}", base_name_, number_, kSpoolSuffix);
+  name_.assign(base_name_).append(1, '-').append(fmt::format_int(number_).c_str());
+  name_.append(kSpoolSuffix);
   is_torn_ = false;
 }
 
-Status SpoolFile::Refused(std::string_view why) const {
-  return ResourceExhausted(fmt::format(
-      "Cannot record problems in '{}': {}. Any attune command that opens the database imports "
-      "them.",
-      folder_.string(), why));
+const char* SpoolFile::Describe(const SpoolRefusal& refusal) {
+  switch (refusal.kind) {
+    case SpoolRefusal::Kind::kNone:
+      return "";
+    case SpoolRefusal::Kind::kSystem: {
+      const char* reason = ::strerrordesc_np(static_cast<int>(refusal.value));
+      return reason == nullptr ? "unknown error" : reason;
+    }
+    case SpoolRefusal::Kind::kFiles:
+      return "too many files wait there to be imported";
+    case SpoolRefusal::Kind::kBytes:
+      return "too many bytes of this process wait there to be imported";
+    case SpoolRefusal::Kind::kInUse:
+      return "its files are in use";
+  }
+  return "";
+}
+
+Status SpoolFile::StatusOf(const SpoolRefusal& refusal) const {
+  const auto refused = [this](const std::string& why) {
+    return ResourceExhausted(fmt::format(
+        "Cannot record problems in '{}': {}. Any attune command that opens the database imports "
+        "them.",
+        folder_.string(), why));
+  };
+  switch (refusal.kind) {
+    case SpoolRefusal::Kind::kNone:
+      return Status::Ok();
+    case SpoolRefusal::Kind::kSystem:
+      errno = static_cast<int>(refusal.value);
+      return SystemError("write recorded problems to", folder_);
+    case SpoolRefusal::Kind::kFiles:
+      return refused(fmt::format("{} files wait there to be imported", kMaxSpoolFiles));
+    case SpoolRefusal::Kind::kBytes:
+      return refused(fmt::format(
+          "{} bytes of this process wait there to be imported, which is the limit", refusal.value));
+    case SpoolRefusal::Kind::kInUse:
+      return Unavailable(fmt::format("Cannot write recorded problems to '{}': {} files are in use.",
+                                     folder_.string(), kMaxNames));
+  }
+  return Status::Ok();
 }
 
 Status SpoolFile::Append(std::string_view lines) { return Write(lines, 0); }
+
+SpoolRefusal SpoolFile::AppendAtOnce(std::string_view lines) {
+  if (user_ != ::geteuid()) return OfSystem(EPERM);
+  return TryWrite(lines, 0);
+}
 
 Status SpoolFile::Write(std::string_view lines, size_t beyond) {
   if (user_ != ::geteuid()) {
@@ -96,67 +143,74 @@ Status SpoolFile::Write(std::string_view lines, size_t beyond) {
     folder_ = SpoolFolderOf(place_.database, user_);
     has_counted_files_ = false;
   }
-  Status written = WriteInFolder(lines, beyond);
-  // An importer removes an empty folder, perhaps between our opening it and the file.
-  if (written.code() == StatusCode::kNotFound) written = WriteInFolder(lines, beyond);
-  return written;
+  // Makes folders above it, and has the words for why it is refused.
+  ATTUNE_RETURN_IF_ERROR(OpenOwnSpoolFolder(folder_, place_.makes_folders).status());
+  return StatusOf(TryWrite(lines, beyond));
 }
 
-Status SpoolFile::WriteInFolder(std::string_view lines, size_t beyond) {
-  ATTUNE_ASSIGN_OR_RETURN(const UniqueFd folder, OpenOwnSpoolFolder(folder_, place_.makes_folders));
-  if (!has_counted_files_) {
-    if (NamesIn(folder.get(), kSpoolSuffix, kMaxSpoolFiles).size() >= kMaxSpoolFiles) {
-      return Refused(fmt::format("{} files wait there to be imported", kMaxSpoolFiles));
+SpoolRefusal SpoolFile::TryWrite(std::string_view lines, size_t beyond) {
+  SpoolRefusal refusal;
+  // An importer removes an empty folder, perhaps between our opening it and the file.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const UniqueFd folder = OpenOwnSpoolFolderAtOnce(folder_);
+    if (!folder.valid()) return OfSystem(errno);
+    if (!has_counted_files_ &&
+        CountNamesIn(folder.get(), kSpoolSuffix, kMaxSpoolFiles) >= kMaxSpoolFiles) {
+      return {SpoolRefusal::Kind::kFiles, 0};
     }
     has_counted_files_ = true;
+    refusal = {};
+    const UniqueFd file = OpenLocked(folder.get(), refusal);
+    if (file.valid()) {
+      const Unlock unlock(file.get());
+      return WriteLocked(file.get(), lines, beyond);
+    }
+    if (refusal.kind != SpoolRefusal::Kind::kSystem || refusal.value != ENOENT) break;
   }
-  ATTUNE_ASSIGN_OR_RETURN(const UniqueFd file, OpenLocked(folder.get()));
-  const Unlock unlock(file.get());
-  return WriteLocked(file.get(), lines, beyond);
+  return refusal;
 }
 
 // A file that an importer holds, or has just removed, is left to it.
-Result<UniqueFd> SpoolFile::OpenLocked(int folder) {
+UniqueFd SpoolFile::OpenLocked(int folder, SpoolRefusal& refusal) {
   for (int attempt = 0; attempt < kMaxNames; ++attempt) {
     UniqueFd file = OpenIn(folder, name_.c_str(), O_WRONLY | O_APPEND | O_CREAT, kFileMode);
-    if (!file.valid()) return SystemError("write recorded problems to", folder_);
+    if (!file.valid()) {
+      refusal = OfSystem(errno);
+      return file;
+    }
     const bool is_locked =
         ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && HasNoLocks(errno));
     if (is_locked && IsSpoolOf(user_, file.get(), folder, name_.c_str())) return file;
     if (is_locked) ::flock(file.get(), LOCK_UN);
     NextName();
   }
-  return Unavailable(fmt::format("Cannot write recorded problems to '{}': {} files are in use.",
-                                 folder_.string(), kMaxNames));
+  refusal = {SpoolRefusal::Kind::kInUse, 0};
+  return UniqueFd();
 }
 
-Status SpoolFile::WriteLocked(int fd, std::string_view lines, size_t beyond) {
+SpoolRefusal SpoolFile::WriteLocked(int fd, std::string_view lines, size_t beyond) {
   const SignalHeld too_large(SIGXFSZ);
   struct stat before {};
-  if (::fstat(fd, &before) != 0) return SystemError("look at", folder_);
+  if (::fstat(fd, &before) != 0) return OfSystem(errno);
   const auto size = static_cast<size_t>(before.st_size);
   if (size == 0) {
     is_torn_ = false;
     // Whatever the program's umask is.
-    if (::fchmod(fd, kFileMode) != 0) return SystemError("write recorded problems to", folder_);
+    if (::fchmod(fd, kFileMode) != 0) return OfSystem(errno);
   }
   const std::string_view first = size == 0 ? std::string_view(head_) : is_torn_ ? "\n" : "";
   if (size + first.size() + lines.size() > max_bytes_ + beyond) {
-    return Refused(
-        fmt::format("{} bytes of this process wait there to be imported, which is the "
-                    "limit",
-                    size));
+    return {SpoolRefusal::Kind::kBytes, before.st_size};
   }
   const ssize_t written = WriteBoth(fd, first, lines);
   if (written == static_cast<ssize_t>(first.size() + lines.size())) {
     is_torn_ = false;
-    return Status::Ok();
+    return {};
   }
   const int error = written < 0 ? errno : ENOSPC;
   // What was begun is taken back; where even that fails, the next lines begin a line of their own.
   if (written > 0) is_torn_ = ::ftruncate(fd, before.st_size) != 0;
-  errno = error;
-  return SystemError("write recorded problems to", folder_);
+  return OfSystem(error);
 }
 
 }  // namespace attune

@@ -24,9 +24,24 @@ inline constexpr size_t kSpoolReserveBytes = size_t{64} << 10;
 // The id of the run in a file's name; empty if it has none.
 std::string RunOf(std::string_view name);
 
+// Why lines were not appended.
+struct SpoolRefusal {
+  enum class Kind {
+    kNone,
+    kSystem,  // `value` is the number of the error.
+    kFiles,   // As many files wait to be imported as may.
+    kBytes,   // `value` bytes of this process wait, and there may be no more.
+    kInUse,   // Importers hold every name that was tried.
+  };
+  Kind kind = Kind::kNone;
+  int64_t value = 0;
+
+  bool any() const { return kind != Kind::kNone; }
+};
+
 // Nothing stays open between two calls of Append(), because the program may close any descriptor
 // and use its number again. An importer may remove the file meanwhile; the next call makes it
-// again. Not thread-safe. No call after the first allocates memory unless it fails.
+// again. Not thread-safe.
 class SpoolFile {
  public:
   // `header` is made up with the id and the name of this process.
@@ -34,7 +49,12 @@ class SpoolFile {
 
   // Appends whole lines, all or none of them. kResourceExhausted for a full disk, quota or file.
   Status Append(std::string_view lines);
-  // The same for LossLine()s, for which there is room beyond the limit.
+  // The same without memory of the heap, for a process that ends, perhaps inside of malloc(). No
+  // folders above that of the spool are made, and none of another user than before.
+  SpoolRefusal AppendAtOnce(std::string_view lines);
+  // What is wrong, in words for a reason.
+  static const char* Describe(const SpoolRefusal& refusal);
+  // As Append() for LossLine()s, for which there is room beyond the limit.
   Status AppendLoss(std::string_view lines) { return Write(lines, kSpoolReserveBytes); }
 
   // Of the effective user, for messages.
@@ -44,10 +64,10 @@ class SpoolFile {
 
  private:
   Status Write(std::string_view lines, size_t beyond);
-  Status WriteInFolder(std::string_view lines, size_t beyond);
-  Result<UniqueFd> OpenLocked(int folder);
-  Status WriteLocked(int fd, std::string_view lines, size_t beyond);
-  Status Refused(std::string_view why) const;
+  SpoolRefusal TryWrite(std::string_view lines, size_t beyond);
+  UniqueFd OpenLocked(int folder, SpoolRefusal& refusal);
+  SpoolRefusal WriteLocked(int fd, std::string_view lines, size_t beyond);
+  Status StatusOf(const SpoolRefusal& refusal) const;
   void NextName();
 
   const SpoolPlace place_;
@@ -57,8 +77,8 @@ class SpoolFile {
   std::filesystem::path folder_;
   std::string head_;       // Text(header_).
   std::string base_name_;  // "PID-STARTED-RANDOM".
-  std::string name_;
-  int number_ = 0;  // Of names that were given up, because an importer holds their files.
+  std::string name_;       // With room for a number.
+  int number_ = 0;         // Of names that were given up, because an importer holds their files.
   bool has_counted_files_ = false;
   bool is_torn_ = false;  // The file may end inside of a line.
 };

@@ -1,6 +1,5 @@
 #include "attune/spool/spool_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -8,13 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/folder_names.h"
 #include "attune/base/open_file.h"
 #include "attune/base/unix_time.h"
 
@@ -27,26 +27,27 @@ constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 // What stands between the name of a database and the number of a user.
 constexpr std::string_view kFolderInfix = ".spool-";
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
+// Gives the owner of our folder back what the umask of the program that made it has taken. By a
+// descriptor, because another user may have put a link in its place.
+void RestoreOwnerMode(const char* folder) {
+  const UniqueFd fd =
+      AboveStandard(UniqueFd(::open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+  struct stat info {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || info.st_uid != ::geteuid()) return;
+  if ((info.st_mode & kFolderMode) == kFolderMode) return;
+  char path[32];  // fchmod() takes no descriptor of O_PATH.
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd.get());
+  (void)::chmod(path, (info.st_mode & 07777) | kFolderMode);
+}
 
-// Calls `visit` with each name in the folder until it returns false. The position of `folder`
-// itself does not change.
-template <class Visit>
-void ForEachName(int folder, const Visit& visit) {
-  UniqueFd again(::openat(folder, ".", kFolderFlags));
-  if (!again.valid()) return;
-  const std::unique_ptr<DIR, CloseFolder> names(::fdopendir(again.get()));
-  if (names == nullptr) return;
-  (void)again.Release();  // closedir() closes it.
-  while (const dirent* entry = ::readdir(names.get())) {
-    if (!visit(std::string_view(entry->d_name))) return;
-  }
+bool MakeOneFolder(const char* folder) {
+  if (::mkdir(folder, kFolderMode) != 0) return errno == EEXIST;
+  RestoreOwnerMode(folder);
+  return true;
 }
 
 Status MakeFolder(const std::filesystem::path& folder, bool with_parents) {
-  if (::mkdir(folder.c_str(), kFolderMode) == 0 || errno == EEXIST) return Status::Ok();
+  if (MakeOneFolder(folder.c_str())) return Status::Ok();
   if (errno != ENOENT || !with_parents || !folder.has_relative_path()) {
     return SystemError("make folder", folder);
   }
@@ -54,17 +55,21 @@ Status MakeFolder(const std::filesystem::path& folder, bool with_parents) {
   return MakeFolder(folder, false);
 }
 
-// Why problems of the effective user must not be written there.
-Status CheckOwn(int fd, const std::filesystem::path& path) {
+// Whether problems of the effective user may be written there.
+bool IsOwn(const struct stat& info) {
+  return info.st_uid == ::geteuid() && (info.st_mode & kOthersWrite) == 0;
+}
+
+// Why they may not.
+Status RefusedOwn(const std::filesystem::path& path) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return SystemError("look at folder", path);
+  if (::lstat(path.c_str(), &info) != 0) return SystemError("look at folder", path);
   if (info.st_uid != ::geteuid()) {
     return FailedPrecondition(fmt::format(
         "Cannot record problems in '{}': it belongs to user {}, and this process is of user {}. "
         "Remove it, or name another database.",
         path.string(), info.st_uid, ::geteuid()));
   }
-  if ((info.st_mode & kOthersWrite) == 0) return Status::Ok();
   return FailedPrecondition(
       fmt::format("Cannot record problems in '{0}': other users may write to it (mode {1:04o}). "
                   "'chmod 700 {0}' corrects that.",
@@ -74,6 +79,25 @@ Status CheckOwn(int fd, const std::filesystem::path& path) {
 uid_t OwnerOf(const std::filesystem::path& database) {
   struct stat info {};
   return ::stat(database.c_str(), &info) == 0 ? info.st_uid : ::geteuid();
+}
+
+// Also if it cannot be read.
+bool MayHoldSpools(int parent, const char* name) {
+  const UniqueFd folder = AboveStandard(UniqueFd(::openat(parent, name, kFolderFlags)));
+  return !folder.valid() || CountNamesIn(folder.get(), kSpoolSuffix, 1) > 0;
+}
+
+std::string RefusedFolder(const std::filesystem::path& path, const struct stat& info,
+                          uid_t database_owner) {
+  std::string sentence = fmt::format(
+      "Problems that were recorded in '{}' are not imported: the folder belongs to user {} and has "
+      "mode {:04o}.",
+      path.string(), info.st_uid, info.st_mode & 07777);
+  const bool is_trusted = info.st_uid == ::geteuid() || info.st_uid == database_owner;
+  if (!is_trusted) return sentence + " Any attune command of that user imports them.";
+  if ((info.st_mode & kOthersWrite) == 0) return sentence + " This user may not read it.";
+  return sentence +
+         fmt::format(" Other users may write to it; 'chmod 700 {}' corrects that.", path.string());
 }
 
 }  // namespace
@@ -92,21 +116,41 @@ Result<UniqueFd> OpenOwnSpoolFolder(const SpoolPlace& place) {
   return OpenOwnSpoolFolder(SpoolFolderOf(place.database, ::geteuid()), place.makes_folders);
 }
 
-Result<UniqueFd> OpenOwnSpoolFolder(const std::filesystem::path& path, bool makes_folders) {
+UniqueFd OpenOwnSpoolFolderAtOnce(const std::filesystem::path& path) {
   UniqueFd folder = OpenFile(path, kFolderFlags);
-  if (!folder.valid() && errno == ENOENT) {
-    ATTUNE_RETURN_IF_ERROR(MakeFolder(path, makes_folders));
+  if (!folder.valid() && errno == ENOENT && MakeOneFolder(path.c_str())) {
     folder = OpenFile(path, kFolderFlags);
   }
-  if (!folder.valid()) return SystemError("open folder", path);
-  ATTUNE_RETURN_IF_ERROR(CheckOwn(folder.get(), path));
+  struct stat info {};
+  const bool lacks_mode = folder.valid() ? ::fstat(folder.get(), &info) == 0 &&
+                                               (info.st_mode & kFolderMode) != kFolderMode
+                                         : errno == EACCES;
+  if (lacks_mode) {
+    RestoreOwnerMode(path.c_str());
+    folder = OpenFile(path, kFolderFlags);
+  }
+  if (!folder.valid() || (::fstat(folder.get(), &info) == 0 && IsOwn(info))) return folder;
+  folder.Reset();
+  errno = EPERM;
   return folder;
+}
+
+Result<UniqueFd> OpenOwnSpoolFolder(const std::filesystem::path& path, bool makes_folders) {
+  UniqueFd folder = OpenOwnSpoolFolderAtOnce(path);
+  if (folder.valid()) return folder;
+  if (errno == ENOENT) {
+    ATTUNE_RETURN_IF_ERROR(MakeFolder(path, makes_folders));
+    folder = OpenOwnSpoolFolderAtOnce(path);
+    if (folder.valid()) return folder;
+  }
+  if (errno != EPERM) return SystemError("open folder", path);
+  return RefusedOwn(path);
 }
 
 std::vector<SpoolFolder> OpenSpoolFolders(const std::filesystem::path& database,
                                           std::string& refused) {
   std::vector<SpoolFolder> folders;
-  const UniqueFd parent(::open(database.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd parent = OpenFile(database.parent_path(), O_RDONLY | O_DIRECTORY);
   if (!parent.valid()) return folders;
   const std::string prefix = database.filename().string() + std::string(kFolderInfix);
   const uid_t owner = OwnerOf(database);
@@ -119,22 +163,29 @@ std::vector<SpoolFolder> OpenSpoolFolders(const std::filesystem::path& database,
     if (::fstatat(parent.get(), text.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
     if (!S_ISDIR(info.st_mode)) return true;
     const bool is_trusted = info.st_uid == ::geteuid() || info.st_uid == owner;
-    UniqueFd fd(is_trusted ? ::openat(parent.get(), text.c_str(), kFolderFlags) : -1);
+    UniqueFd fd = AboveStandard(
+        UniqueFd(is_trusted ? ::openat(parent.get(), text.c_str(), kFolderFlags) : -1));
     // What was looked at may have been replaced since.
     const bool is_safe = fd.valid() && ::fstat(fd.get(), &info) == 0 &&
                          (info.st_uid == ::geteuid() || info.st_uid == owner) &&
                          (info.st_mode & kOthersWrite) == 0;
     if (is_safe) {
       folders.push_back({path, info.st_uid, std::move(fd)});
-    } else if (refused.empty()) {
-      refused = fmt::format(
-          "Problems that were recorded in '{}' are not imported: the folder belongs to user {} and "
-          "has mode {:04o}. Any attune command of that user imports them.",
-          path.string(), info.st_uid, info.st_mode & 07777);
+    } else if (refused.empty() && MayHoldSpools(parent.get(), text.c_str())) {
+      refused = RefusedFolder(path, info, owner);
     }
     return folders.size() < kMaxFolders;
   });
   return folders;
+}
+
+size_t CountNamesIn(int folder, std::string_view suffix, size_t limit) {
+  size_t count = 0;
+  ForEachName(folder, [&](std::string_view name) {
+    if (name.ends_with(suffix) && name.size() > suffix.size()) ++count;
+    return count < limit;
+  });
+  return count;
 }
 
 std::vector<std::string> NamesIn(int folder, std::string_view suffix, size_t limit) {

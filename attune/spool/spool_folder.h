@@ -34,8 +34,11 @@ std::filesystem::path SpoolFolderOf(const std::filesystem::path& database, uid_t
 // Opens the folder of the effective user, and makes it if there is none (mode 0700). A folder of
 // another user, one that others may write to, and a link are refused.
 Result<UniqueFd> OpenOwnSpoolFolder(const SpoolPlace& place);
-// The same by its path. It allocates no memory if the folder is there.
+// The same by its path.
 Result<UniqueFd> OpenOwnSpoolFolder(const std::filesystem::path& path, bool makes_folders);
+// The same without folders above it, a message or memory of the heap: invalid with errno set, EPERM
+// for a folder that is refused.
+UniqueFd OpenOwnSpoolFolderAtOnce(const std::filesystem::path& path);
 
 // A folder of a database with spools to import.
 struct SpoolFolder {
@@ -51,6 +54,9 @@ std::vector<SpoolFolder> OpenSpoolFolders(const std::filesystem::path& database,
 
 // The names in the folder that end with `suffix`, in order; at most `limit` of them.
 std::vector<std::string> NamesIn(int folder, std::string_view suffix, size_t limit);
+
+// How many they are, without memory of the heap.
+size_t CountNamesIn(int folder, std::string_view suffix, size_t limit);
 
 // Opens `name` in the folder without following a link or waiting, at a number above those of the
 // standard streams, which the program may have closed. Invalid with errno set.

@@ -1,6 +1,7 @@
 #include "attune/spool/spool_folder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -34,6 +35,36 @@ TEST_F(SpoolFolderTest, IsMadeForItsUserAlone) {
   struct stat info {};
   ASSERT_EQ(::stat(own().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0700u);
+}
+
+TEST_F(SpoolFolderTest, IsOfUseWhateverTheMaskTakes) {
+  const auto mode_of = [](const fs::path& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+  };
+  for (const mode_t mask : {0177, 0777, 0077, 0}) {
+    const SpoolPlace place = SpoolPlaceOf(scratch_->path() / fmt::format("{:o}/attune.db", mask),
+                                          /*makes_folders=*/true);
+    const mode_t before = ::umask(mask);
+    const auto folder = OpenOwnSpoolFolder(place);
+    ::umask(before);
+    ASSERT_TRUE(folder.ok()) << folder.error().message();
+    EXPECT_EQ(mode_of(SpoolFolderOf(place.database, ::geteuid())), 0700u);
+    EXPECT_EQ(mode_of(place.database.parent_path()), 0700u);
+  }
+}
+
+TEST_F(SpoolFolderTest, OneThatLacksModesOfItsOwnerGetsThemBack) {
+  for (const mode_t mode : {0600, 0000, 0400}) {
+    fs::create_directory(own());
+    ASSERT_EQ(::chmod(own().c_str(), mode), 0);
+
+    const auto folder = OpenOwnSpoolFolder(SpoolPlaceOf(database(), false));
+
+    ASSERT_TRUE(folder.ok()) << folder.error().message();
+    EXPECT_EQ(fs::status(own()).permissions(), fs::perms::owner_all);
+    fs::remove(own());
+  }
 }
 
 TEST_F(SpoolFolderTest, ALinkIsNotFollowed) {

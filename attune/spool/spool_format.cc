@@ -34,6 +34,8 @@ void EndLine(size_t begin, std::string& lines) {
 
 void AppendLine(std::string_view word, std::string_view rest, std::string& lines) {
   const size_t begin = lines.size();
+  // At once, so that no part of a line is left if there is no memory.
+  lines.reserve(begin + kChecksumDigits + 1 + word.size() + 1 + rest.size() + 1);
   lines.append(kChecksumDigits + 1, ' ');
   lines.append(word).append(1, ' ').append(rest);
   EndLine(begin, lines);
@@ -166,8 +168,16 @@ void AppendProblemLine(std::string_view problem, std::string& lines) {
 
 std::string LossLine(const SpoolLoss& loss) {
   std::string line;
-  AppendLine("lost", fmt::format("{} {}", loss.count, Escaped(loss.reason)), line);
+  AppendLossLine(loss.count, loss.reason, line);
   return line;
+}
+
+void AppendLossLine(int64_t count, std::string_view reason, std::string& lines) {
+  const size_t begin = lines.size();
+  lines.append(kChecksumDigits + 1, ' ').append("lost ");
+  lines.append(fmt::format_int(count).c_str()).append(1, ' ');
+  AppendEscaped(reason, lines);
+  EndLine(begin, lines);
 }
 
 Result<SpoolContent> ParseSpool(std::string_view content) {

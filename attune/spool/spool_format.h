@@ -45,6 +45,8 @@ std::string Text(const SpoolHeader& header);
 // Appends the line of a problem: its canonical text.
 void AppendProblemLine(std::string_view problem, std::string& lines);
 std::string LossLine(const SpoolLoss& loss);
+// Allocates no memory where `lines` has room.
+void AppendLossLine(int64_t count, std::string_view reason, std::string& lines);
 
 // Every whole line of `content`. kUnsupported for another version, kDataLoss for what does not
 // begin as a spool does, or whose tag cannot be read.

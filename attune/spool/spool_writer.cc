@@ -2,14 +2,14 @@
 
 #include <unistd.h>
 
-#include <optional>
-#include <system_error>
+#include <algorithm>
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/fork_gate.h"
-#include "attune/base/signals_blocked.h"
 
 namespace attune {
 namespace {
@@ -19,6 +19,7 @@ constexpr size_t kMaxKnownProblems = size_t{1} << 18;  // In a table of 8 MiB.
 constexpr size_t kManyBytes = size_t{256} << 10;
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 constexpr std::chrono::hours kVeryLong{24};
+constexpr size_t kLastWordsBytes = 128;  // Beside the path.
 
 std::chrono::steady_clock::time_point After(std::chrono::milliseconds timeout) {
   return std::chrono::steady_clock::now() + timeout;
@@ -30,11 +31,15 @@ SpoolWriter::SpoolWriter(SpoolWriterOptions options)
     : options_(std::move(options)),
       process_(::getpid()),
       file_(options_.place, options_.header, options_.max_file_bytes),
-      known_(kMaxKnownProblems) {}
+      known_(kMaxKnownProblems),
+      dropped_(kMaxKnownProblems) {
+  last_words_.reserve(file_.folder().native().size() + kLastWordsBytes);
+  lost_.reason.reserve(last_words_.capacity());
+}
 
 SpoolWriter::~SpoolWriter() {
   (void)Close(kVeryLong);
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
 }
 
 Result<bool> SpoolWriter::Append(const Problem& problem) {
@@ -43,46 +48,52 @@ Result<bool> SpoolWriter::Append(const Problem& problem) {
   bool is_closed = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!known_.Insert(key)) return false;
-    if (waiting_.size() + in_flight_bytes_ >= options_.max_waiting_bytes) {
-      if (lost_.count++ == 0) lost_.reason = failure_.message();
-      return ResourceExhausted(
-          fmt::format("{} is not recorded: {} bytes wait to be written, which is the limit. {}",
-                      text, options_.max_waiting_bytes, failure_.message()));
-    }
-    const bool wakes = waiting_.empty();
+    if (known_.Contains(key)) return false;
+    if (waiting_.size() + writing_bytes_ >= options_.max_waiting_bytes) return Drop(text, key);
     AppendProblemLine(text, waiting_);
-    ++waiting_count_;
-    if (!has_thread_ && !writes_at_once_) StartThread();
-    const bool writes = writes_at_once_ || (failure_.ok() && waiting_.size() >= kManyBytes);
+    const bool wakes = waiting_count_.fetch_add(1) == 0;
+    known_.Insert(key);
+    // It came again before its loss was told.
+    const bool was_dropped = lost_.count > std::max(kept_losses_, told_losses_);
+    if (was_dropped && dropped_.Contains(key)) --lost_.count;
+    is_closed = is_closing_;
+    if (!has_thread_ && !is_closed) StartThread();
+    const bool writes =
+        !has_thread_ || is_closed || (failure_.ok() && waiting_.size() >= kManyBytes);
     if (wakes && !writes) changed_.notify_all();
     if (!writes) return true;
-    is_closed = is_closing_;
   }
   const Status written = Flush(kVeryLong);
   if (!is_closed || written.ok()) return true;
-  LoseWaiting();
+  (void)LoseWaiting(After(kVeryLong));
   return written;
 }
 
+Status SpoolWriter::Drop(const std::string& text, const Fingerprint& key) {
+  if (dropped_.Insert(key) && lost_.count++ == 0) lost_.reason = failure_.message();
+  return ResourceExhausted(
+      fmt::format("{} is not recorded: {} bytes wait to be written, which is the limit. {}", text,
+                  options_.max_waiting_bytes, failure_.message()));
+}
+
+// Where there can be none now, callers write until there can.
 void SpoolWriter::StartThread() {
-  const SignalsBlocked signals;
-  try {
-    thread_ = std::thread([this] { Work(); });
-    has_thread_ = true;
-  } catch (const std::system_error&) {
-    writes_at_once_ = true;
-  }
+  constexpr size_t kStackBytes = size_t{1} << 20;
+  has_thread_ = thread_.Start([this] { Work(); }, kStackBytes);
 }
 
 void SpoolWriter::Work() {
   std::unique_lock lock(mutex_);
   while (!is_closing_) {
-    changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
+    changed_.wait(lock, [this] { return is_closing_ || waiting_count_ > 0; });
     const auto delay = failure_.ok() ? options_.delay : kRetryDelay;
     if (changed_.wait_for(lock, delay, [this] { return is_closing_; })) break;
     lock.unlock();
-    (void)FlushUntil(After(kVeryLong));
+    try {
+      (void)FlushUntil(After(kVeryLong));
+    } catch (...) {
+      // There is no memory, most likely. What was not written waits.
+    }
     lock.lock();
   }
   has_ended_ = true;
@@ -109,27 +120,42 @@ bool SpoolWriter::FlushUntil(Deadline deadline) {
 }
 
 void SpoolWriter::WriteWaiting() {
-  std::string lines;
-  int64_t count = 0;
-  {
+  // What could not be written before, and what came since.
+  for (int part = 0; part < 2; ++part) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!TakeWaiting()) return;
+    }
+    Status written = file_.Append(writing_);
     const std::lock_guard lock(mutex_);
-    if (waiting_.empty()) return;
-    lines.swap(waiting_);
-    count = std::exchange(waiting_count_, 0);
-    in_flight_bytes_ = lines.size();
+    failure_ = std::move(written);
+    if (!failure_.ok()) return;
+    NoteWritten();
   }
-  Status written = file_.Append(lines);
-  const std::lock_guard lock(mutex_);
-  in_flight_bytes_ = 0;
-  if (!written.ok()) {
-    lines.append(waiting_);  // In the order of recording.
-    waiting_count_ += count;
-    waiting_.swap(lines);
-  } else if (waiting_.empty()) {
-    lines.clear();
-    waiting_.swap(lines);  // Its memory is of use again.
+}
+
+SpoolRefusal SpoolWriter::WriteWaitingAtOnce() {
+  while (TakeWaiting()) {
+    const SpoolRefusal refusal = file_.AppendAtOnce(writing_);
+    if (refusal.any()) return refusal;
+    NoteWritten();
   }
-  failure_ = std::move(written);
+  return {};
+}
+
+bool SpoolWriter::TakeWaiting() {
+  if (writing_.empty()) {
+    writing_.swap(waiting_);
+    writing_bytes_ = writing_.size();
+    writing_count_ = waiting_count_;
+  }
+  return !writing_.empty();
+}
+
+void SpoolWriter::NoteWritten() {
+  writing_.clear();  // Its memory is of use again.
+  writing_bytes_ = 0;
+  waiting_count_ -= std::exchange(writing_count_, 0);
 }
 
 void SpoolWriter::WriteLosses() {
@@ -150,11 +176,16 @@ void SpoolWriter::TellWaiting(const Status& before) {
   options_.told(SpoolTrouble::kWaiting, {0, now.message()});
 }
 
-void SpoolWriter::LoseWaiting() {
+bool SpoolWriter::LoseWaiting(Deadline deadline) {
+  const std::unique_lock write(write_mutex_, deadline);
+  if (!write.owns_lock()) return false;
   const std::lock_guard lock(mutex_);
   if (lost_.count == 0) lost_.reason = failure_.message();
-  lost_.count += std::exchange(waiting_count_, 0);
+  lost_.count += waiting_count_;
+  writing_count_ = waiting_count_;
   waiting_.clear();
+  NoteWritten();
+  return true;
 }
 
 void SpoolWriter::TellLosses() {
@@ -173,34 +204,55 @@ void SpoolWriter::TellLosses() {
 bool SpoolWriter::EndThread(Deadline deadline) {
   std::unique_lock lock(mutex_);
   is_closing_ = true;
-  writes_at_once_ = true;
   changed_.notify_all();
   return !has_thread_ || changed_.wait_until(lock, deadline, [this] { return has_ended_; });
 }
 
-bool SpoolWriter::Close(std::chrono::milliseconds timeout) {
+bool SpoolWriter::Close(std::chrono::milliseconds timeout) try {
   const Deadline deadline = After(timeout);
   if (!EndThread(deadline) || !FlushUntil(deadline)) return false;
   if (waiting_count() > 0) {
-    LoseWaiting();
+    if (!LoseWaiting(deadline)) return false;
     (void)FlushUntil(deadline);  // The file may have room for a line that says so.
   }
   TellLosses();
   return true;
+} catch (const std::exception&) {
+  return false;  // There is no memory for it.
 }
 
 void SpoolWriter::FlushAtOnce(std::chrono::milliseconds timeout) {
   if (process_ != ::getpid()) return;
   const Deadline deadline = After(timeout);
   const std::unique_lock write(write_mutex_, deadline);
-  if (!write.owns_lock()) return;
-  // This very thread may hold it.
-  while (!mutex_.try_lock()) {
-    if (std::chrono::steady_clock::now() >= deadline) return;
+  // This very thread may hold it, or one that waits for what this thread holds.
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (write.owns_lock() && !lock.try_lock()) {
+    if (std::chrono::steady_clock::now() >= deadline) break;
     std::this_thread::yield();
   }
-  mutex_.unlock();
-  WriteWaiting();
+  if (!lock.owns_lock()) return TellAtOnce(waiting_count_, "they were in use when it ended");
+  const SpoolRefusal refusal = WriteWaitingAtOnce();
+  TellAtOnce(LoseAtOnce(), refusal.any() ? SpoolFile::Describe(refusal) : "too many waited");
+}
+
+// The untold losses, all that still waits among them; they count as told.
+int64_t SpoolWriter::LoseAtOnce() {
+  lost_.count += waiting_count_;
+  writing_count_ = waiting_count_;
+  waiting_.clear();
+  NoteWritten();
+  const int64_t untold = lost_.count - std::max(kept_losses_, told_losses_);
+  kept_losses_ = told_losses_ = lost_.count;
+  return untold;
+}
+
+void SpoolWriter::TellAtOnce(int64_t count, const char* why) {
+  if (count == 0 || options_.told_at_once == nullptr || is_telling_at_once_.exchange(true)) return;
+  last_words_.assign("Cannot write recorded problems to '").append(file_.folder().native());
+  last_words_.append("': ").append(why).append(".");
+  options_.told_at_once(count, last_words_);
+  is_telling_at_once_ = false;
 }
 
 Status SpoolWriter::failure() const {
@@ -215,9 +267,6 @@ Status SpoolWriter::LastFailure() const {
   return failure_;
 }
 
-int64_t SpoolWriter::waiting_count() const {
-  const std::lock_guard lock(mutex_);
-  return waiting_count_;
-}
+int64_t SpoolWriter::waiting_count() const { return waiting_count_; }
 
 }  // namespace attune

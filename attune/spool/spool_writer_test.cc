@@ -14,6 +14,17 @@
 #include "attune/base/scratch_folder.h"
 #include "attune/problem/gemm.h"
 
+// Counts allocations, so that a test can see that there are none.
+// Sanitizers have a malloc() of their own.
+static thread_local int64_t allocations = 0;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern "C" void* __libc_malloc(size_t);
+extern "C" void* malloc(size_t bytes) noexcept {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+#endif
+
 namespace attune {
 namespace {
 
@@ -239,6 +250,127 @@ TEST_F(SpoolWriterTest, AProcessThatEndsWithoutHandlersWritesWhatWaits) {
 
   EXPECT_EQ(EndOf(child), 0);
   EXPECT_EQ(Written().size(), 10u);
+}
+
+// The allocations of FlushAtOnce() in a child, where it is the first that writes.
+int64_t AllocationsOfLastFlush(SpoolWriterOptions options) {
+  SpoolWriter writer(std::move(options));
+  for (int i = 0; i < 10; ++i) (void)writer.Append(ProductNumber(i));
+  const int64_t before = allocations;
+  writer.FlushAtOnce(std::chrono::seconds(1));
+  return allocations - before;
+}
+
+TEST_F(SpoolWriterTest, AnEndWithoutHandlersAllocatesNothing) {
+  SpoolWriterOptions options = Options();
+  options.delay = std::chrono::hours(1);
+  options.told = nullptr;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(AllocationsOfLastFlush(options) == 0 ? 0 : 1);
+
+  EXPECT_EQ(EndOf(child), 0);
+  EXPECT_EQ(Written().size(), 10u);
+}
+
+TEST_F(SpoolWriterTest, AnEndWithoutHandlersTellsWhatIsLostAndAllocatesNothing) {
+  fs::create_symlink("/nowhere", folder());
+  static int64_t told_count = 0;
+  static char told_reason[1000];
+  SpoolWriterOptions options = Options();
+  options.delay = std::chrono::hours(1);
+  options.told = nullptr;
+  options.told_at_once = [](int64_t count, std::string_view reason) {
+    told_count = count;
+    reason.copy(told_reason, sizeof told_reason - 1);
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (AllocationsOfLastFlush(options) != 0) ::_exit(1);
+    if (told_count != 10) ::_exit(2);
+    ::_exit(std::string_view(told_reason).find("spool-") != std::string_view::npos ? 0 : 3);
+  }
+
+  EXPECT_EQ(EndOf(child), 0);
+}
+
+TEST_F(SpoolWriterTest, WhatIsToldAtOnceIsLostForGood) {
+  fs::create_symlink("/nowhere", folder());
+  int64_t told_count = 0;
+  SpoolWriterOptions options = Options();
+  options.delay = std::chrono::hours(1);
+  options.told_at_once = [&](int64_t count, std::string_view) { told_count += count; };
+  SpoolWriter writer(std::move(options));
+  ASSERT_TRUE(writer.Append(ProductNumber(1)).ok());
+  // As a program does that tries to become several others.
+  writer.FlushAtOnce(kPatience);
+  writer.FlushAtOnce(kPatience);
+  fs::remove(folder());
+  EXPECT_TRUE(writer.Close(kPatience));
+
+  EXPECT_EQ(told_count, 1);
+  EXPECT_THAT(Written(), IsEmpty());
+  EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(SpoolWriterTest, AnExceptionInTheBackgroundEndsNothing) {
+  fs::create_symlink("/nowhere", folder());
+  std::atomic<int> calls = 0;
+  SpoolWriterOptions options = Options();
+  options.told = [&](SpoolTrouble, const SpoolLoss&) {
+    if (calls++ == 0) throw std::bad_alloc();
+  };
+  SpoolWriter writer(std::move(options));
+  ASSERT_TRUE(writer.Append(ProductNumber(1)).ok());
+  while (calls == 0) std::this_thread::yield();
+
+  fs::remove(folder());
+  ASSERT_EQ(writer.Flush(kPatience), Status::Ok());
+
+  EXPECT_THAT(Written(), ElementsAre(ProductNumber(1)));
+}
+
+TEST_F(SpoolWriterTest, WhatFoundNoRoomIsRecordedWhenItComesAgain) {
+  fs::create_symlink("/nowhere", folder());
+  SpoolWriterOptions options = Options();
+  options.max_waiting_bytes = 100;
+  SpoolWriter writer(std::move(options));
+  const auto append_all = [&] {
+    int64_t refused = 0;
+    for (int i = 0; i < 20; ++i) refused += writer.Append(ProductNumber(i)).ok() ? 0 : 1;
+    return refused;
+  };
+  EXPECT_GT(append_all(), 10);
+  append_all();
+  fs::remove(folder());
+  (void)writer.Flush(kPatience);
+  while (append_all() > 0) (void)writer.Flush(kPatience);
+  (void)writer.Flush(kPatience);
+
+  EXPECT_EQ(Written().size(), 20u);
+  EXPECT_LE(kept_losses_, 20);
+}
+
+// Enters limits under which one thread can be started, but not without harm to the program.
+TEST_F(SpoolWriterTest, AThreadThatTheProgramNeedsIsNotTaken) {
+  if (::geteuid() != 0) GTEST_SKIP() << "it takes the superuser to become a user without threads";
+  ASSERT_EQ(::chmod(scratch_->path().c_str(), 0777), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kUnused = 64321;
+    if (::setuid(kUnused) != 0) ::_exit(2);
+    const rlimit few = {5, 5};
+    if (::setrlimit(RLIMIT_NPROC, &few) != 0) ::_exit(3);
+    SpoolWriter writer(Options());
+    if (!writer.Append(ProductNumber(1)).ok()) ::_exit(4);
+    int threads = 0;
+    for (const auto& entry : fs::directory_iterator("/proc/self/task")) {
+      threads += entry.path().empty() ? 0 : 1;
+    }
+    if (threads != 1) ::_exit(5);
+    ::_exit(Written().size() == 1 ? 0 : 6);
+  }
+
+  EXPECT_EQ(EndOf(child), 0);
 }
 
 TEST_F(SpoolWriterTest, AChildWritesNothingOfItsParent) {

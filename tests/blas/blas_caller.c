@@ -13,10 +13,17 @@
  *   stderr=PATH  opens that file at descriptor 2
  *   raise=N      sends itself signal N
  *   leave        ends with _exit(5), which runs no exit handlers
+ *   exec=KIND    becomes this program again with the steps behind it, by execv, execve, execvp,
+ *                execvpe, execl, execlp, execle, fexecve or execveat; "none" fails to become any
+ *   mask=OCTAL   sets the umask
+ *   stack=KIB    goes on in a thread with a stack of that size
+ *   hide=PATH    moves that file away, as an upgrade does
+ *   handler=MS   from that time on, _exit(7) is called by a signal handler within malloc()
  *   until_eof    waits for the end of standard input
  *   forks        prints how often this process, or the one it was forked from, has forked so far;
  * to start a program by posix_spawn() is none
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +31,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,8 +137,70 @@ static void AwaitEndOfInput(void) {
   while (read(STDIN_FILENO, &byte, 1) > 0) continue;
 }
 
+static void Exec(const char* kind, char* path, char** arguments) {
+  arguments[0] = path;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (strcmp(kind, "execv") == 0) execv(path, arguments);
+  if (strcmp(kind, "execve") == 0) execve(path, arguments, environ);
+  if (strcmp(kind, "execvp") == 0) execvp(path, arguments);
+  if (strcmp(kind, "execvpe") == 0) execvpe(path, arguments, environ);
+  if (strcmp(kind, "execl") == 0) execl(path, path, arguments[1], (char*)NULL);
+  if (strcmp(kind, "execlp") == 0) execlp(path, path, arguments[1], (char*)NULL);
+  if (strcmp(kind, "execle") == 0) execle(path, path, arguments[1], (char*)NULL, environ);
+  if (strcmp(kind, "fexecve") == 0) fexecve(file, arguments, environ);
+  if (strcmp(kind, "execveat") == 0) execveat(AT_FDCWD, path, arguments, environ, 0);
+  if (strcmp(kind, "none") != 0) exit(8);
+  execv("/nowhere/program", arguments);
+  close(file);
+}
+
+static int Run(int argc, char** argv);
+
+struct Steps {
+  int argc;
+  char** argv;
+};
+
+static void* RunInThread(void* argument) {
+  const struct Steps* steps = argument;
+  const int status = Run(steps->argc, steps->argv);
+  if (status != 0) exit(status);
+  return NULL;
+}
+
+static int GoOnInThread(int kib, char* path, int argc, char** argv) {
+  struct Steps steps = {argc, argv};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  argv[0] = path;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, (size_t)kib << 10);
+  if (pthread_create(&thread, &attributes, RunInThread, &steps) != 0) return 9;
+  pthread_join(thread, NULL);
+  return 0;
+}
+
+static void Hide(const char* path) {
+  char away[4096];
+  snprintf(away, sizeof away, "%s.away", path);
+  if (rename(path, away) != 0) exit(6);
+}
+
+static void LeaveAtOnce(int signal) { _exit(signal == 0 ? 0 : 7); }
+
+static void LeaveInHandler(int ms) {
+  const struct itimerval after = {{0, 0}, {ms / 1000, ms % 1000 * 1000 + 1}};
+  signal(SIGALRM, LeaveAtOnce);
+  setitimer(ITIMER_REAL, &after, NULL);
+  for (size_t bytes = 1;; bytes = bytes * 3 % 60000 + 1) free(malloc(bytes + 1200));
+}
+
 int main(int argc, char** argv) {
   pthread_atfork(NoteFork, NULL, NULL);
+  return Run(argc, argv);
+}
+
+static int Run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (strncmp(argv[i], "calls=", 6) == 0) {
       for (int n = atoi(argv[i] + 6); n > 0; --n) Product(1, 1);
@@ -155,6 +226,16 @@ int main(int argc, char** argv) {
       OpenAtStandardError(argv[i] + 7);
     } else if (strncmp(argv[i], "raise=", 6) == 0) {
       raise(atoi(argv[i] + 6));
+    } else if (strncmp(argv[i], "exec=", 5) == 0) {
+      Exec(argv[i] + 5, argv[0], argv + i);
+    } else if (strncmp(argv[i], "mask=", 5) == 0) {
+      umask((mode_t)strtol(argv[i] + 5, NULL, 8));
+    } else if (strncmp(argv[i], "stack=", 6) == 0) {
+      return GoOnInThread(atoi(argv[i] + 6), argv[0], argc - i, argv + i);
+    } else if (strncmp(argv[i], "hide=", 5) == 0) {
+      Hide(argv[i] + 5);
+    } else if (strncmp(argv[i], "handler=", 8) == 0) {
+      LeaveInHandler(atoi(argv[i] + 8));
     } else if (strcmp(argv[i], "leave") == 0) {
       _exit(5);
     } else if (strcmp(argv[i], "until_eof") == 0) {
