@@ -1,13 +1,17 @@
 #include "faces/preload/message.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/single_threaded.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
@@ -32,17 +36,25 @@ constinit Identity standard_error = {0, 0};
 // It is put into the environment here, while there is one thread alone, and changed there later.
 constexpr const char* kReportedVariable = "ATTUNE_REPORTED";
 
-bool IsStandardError() {
-  struct stat info;
+bool IsStandardError(struct stat& info) {
   return standard_error.inode != 0 && ::fstat(STDERR_FILENO, &info) == 0 &&
          info.st_dev == standard_error.device && info.st_ino == standard_error.inode;
 }
 
+// Whether PIPE_BUF bytes can be written without waiting for a reader, but for one that is slow for
+// a moment.
+bool TakesALine() {
+  constexpr int kPatienceMs = 5;
+  pollfd asked = {STDERR_FILENO, POLLOUT, 0};
+  return ::poll(&asked, 1, kPatienceMs) == 1 && (asked.revents & POLLOUT) != 0;
+}
+
 // The program's own stream may be buffered, closed or wide, so the descriptor is written to. Where
-// that is not possible there is nowhere to say so; a pipe that nobody reads does not end the
-// program.
-void WriteToStandardError(const iovec* parts, int count) {
-  if (!IsStandardError()) return;
+// that is not possible there is nowhere to say so; a pipe that nobody reads, or that is full,
+// neither ends nor stops the program.
+void WriteToStandardError(iovec* parts, int count) {
+  struct stat info;
+  if (!IsStandardError(info) || !TakesALine()) return;
   sigset_t broken;
   sigset_t before;
   sigset_t pending;
@@ -50,7 +62,13 @@ void WriteToStandardError(const iovec* parts, int count) {
   ::sigaddset(&broken, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &broken, &before);
   const bool was_pending = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
-  const bool is_broken = ::writev(STDERR_FILENO, parts, count) < 0 && errno == EPIPE;
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = static_cast<size_t>(count);
+  const ssize_t written = S_ISSOCK(info.st_mode)
+                              ? ::sendmsg(STDERR_FILENO, &message, MSG_DONTWAIT | MSG_NOSIGNAL)
+                              : ::writev(STDERR_FILENO, parts, count);
+  const bool is_broken = written < 0 && errno == EPIPE;
   constexpr timespec kNoWait = {};
   if (is_broken && !was_pending) (void)::sigtimedwait(&broken, nullptr, &kNoWait);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -76,15 +94,15 @@ void Write(const char* format, va_list arguments) {
   size_t size = begin;
   if (wanted > 0) size += static_cast<size_t>(wanted) < room ? wanted : room - 1;
   line[size++] = '\n';
-  const iovec whole = {line, size};
+  iovec whole = {line, size};
   WriteToStandardError(&whole, 1);
 }
 
 }  // namespace
 
 void SayLine(const char* line) {
-  const iovec parts[] = {{const_cast<char*>(line), std::strlen(line)},
-                         {const_cast<char*>("\n"), 1}};
+  const size_t size = std::min<size_t>(std::strlen(line), PIPE_BUF - 1);
+  iovec parts[] = {{const_cast<char*>(line), size}, {const_cast<char*>("\n"), 1}};
   WriteToStandardError(parts, 2);
 }
 

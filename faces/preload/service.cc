@@ -99,7 +99,16 @@ Service::State Service::Open(Preparation prepare) {
 
 void Service::NoteShortStack() {
   tally_.Note(Outcome::kLimited);
+  SayShortStack(is_recording_);
+}
+
+void Service::SayShortStack(bool is_recording) {
   SayLimit("too little is left of the stack of a thread");
+  if (!is_recording || short_stack_was_said_.load(std::memory_order_relaxed)) return;
+  if (short_stack_was_said_.exchange(true)) return;
+  Say("Problems of a thread with less than %zu KiB of stack are not recorded. Give it more; others "
+      "may follow, and this is said once.",
+      kCallStackBytes >> 10);
 }
 
 Service::State Service::StartOnAmpleStack(Preparation prepare) {
@@ -107,8 +116,9 @@ Service::State Service::StartOnAmpleStack(Preparation prepare) {
   if (state != State::kUntouched || HasAmpleStack()) return Start(prepare);
   // Only the switches are read here; a call with more stack begins.
   if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
-  if (ReadMode() == Mode::kOff) return State::kOff;
-  SayLimit("too little is left of the stack of a thread");
+  const Mode mode = ReadMode();
+  if (mode == Mode::kOff) return State::kOff;
+  SayShortStack(mode == Mode::kRecord);
   return State::kLimited;
 }
 
@@ -126,6 +136,10 @@ bool Service::OpenLibrary() {
   char reason[kMaxReason];
   const RuntimeLibrary::Outcome outcome = library_.Open(reason, sizeof reason);
   if (outcome == RuntimeLibrary::Outcome::kOpen) return true;
+  if (is_recording_ && ForcedChoice() == nullptr) {
+    Say("Nothing is recorded: %s", reason);
+    return false;
+  }
   // In a process without /proc nothing of attune works, as whoever set it up expects.
   const bool is_quiet = outcome == RuntimeLibrary::Outcome::kNoPath && ForcedChoice() == nullptr;
   if (!is_quiet) SayFailure(reason);
@@ -155,6 +169,7 @@ attune_runtime* Service::Create(attune_options options) {
   if (code == ATTUNE_RESOURCE_EXHAUSTED) {
     limit_was_met_ = true;
     SayLimit(library_.last_message());
+    if (is_recording_) Say("Nothing is recorded: %s", library_.last_message());
     return nullptr;
   }
   if (code != ATTUNE_OK) {

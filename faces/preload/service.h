@@ -48,7 +48,8 @@ class Service {
   static void SayFailure(const char* message);
 
   // Notes a call that goes to the real function because its thread has too little stack left, which
-  // is nothing that may end the process: said once, if a choice was forced.
+  // is nothing that may end the process: said once, if a choice was forced or problems are
+  // recorded.
   void NoteShortStack();
 
   // Computes. False if it has to go to the real function, which `function` names, after all; then
@@ -69,6 +70,7 @@ class Service {
   State StartOnAmpleStack(Preparation prepare);
   State Open(Preparation prepare);
   void SayLimit(const char* why);
+  void SayShortStack(bool is_recording);
   bool OpenLibrary();
   void NoteRefusal(const char* function);
   static void AfterForkInChild();
@@ -85,6 +87,7 @@ class Service {
   std::atomic<bool> is_starting_ = false;
   std::atomic<bool> refusal_was_said_ = false;
   std::atomic<bool> limit_was_said_ = false;
+  std::atomic<bool> short_stack_was_said_ = false;
   std::atomic<bool> serves_known_only_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
   bool is_recording_ = false;   // Set before kServing.

@@ -1,0 +1,129 @@
+// exec() of the program, which ends this one without its exit handlers: what was recorded is
+// written before. A child of vfork() writes nothing, because it is not the process that recorded.
+// All of them may be called by a signal handler.
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+
+#include "faces/preload/service.h"
+
+namespace {
+
+using Arguments = char* const*;
+
+// What the program would have called: a sanitizer's function, or that of the C library. Looked for
+// at the start, because dlsym() is not for signal handlers.
+template <class Function>
+struct Next {
+  const char* name;
+  Function* function;
+
+  void Find() { function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name)); }
+
+  template <class... Values>
+  int operator()(Values... values) {
+    attune::face::the_service.FlushRecords();
+    if (function == nullptr) Find();  // A constructor that runs before ours.
+    if (function != nullptr) return function(values...);
+    errno = ENOSYS;
+    return -1;
+  }
+};
+
+constinit Next<int(const char*, Arguments, Arguments)> next_execve = {"execve", nullptr};
+constinit Next<int(const char*, Arguments, Arguments)> next_execvpe = {"execvpe", nullptr};
+constinit Next<int(const char*, Arguments)> next_execv = {"execv", nullptr};
+constinit Next<int(const char*, Arguments)> next_execvp = {"execvp", nullptr};
+constinit Next<int(int, Arguments, Arguments)> next_fexecve = {"fexecve", nullptr};
+constinit Next<int(int, const char*, Arguments, Arguments, int)> next_execveat = {"execveat",
+                                                                                  nullptr};
+
+__attribute__((constructor)) void FindNext() {
+  next_execve.Find();
+  next_execvpe.Find();
+  next_execv.Find();
+  next_execvp.Find();
+  next_fexecve.Find();
+  next_execveat.Find();
+}
+
+// How many arguments there are before the null pointer that ends them.
+size_t Count(va_list arguments) {
+  size_t count = 0;
+  va_list counted;
+  va_copy(counted, arguments);
+  while (va_arg(counted, char*) != nullptr) ++count;
+  va_end(counted);
+  return count;
+}
+
+// `first` and the others with the null pointer behind them, for which `array` has room.
+void Take(const char* first, va_list& others, size_t count, char** array) {
+  array[0] = const_cast<char*>(first);
+  for (size_t i = 0; i <= count; ++i) array[i + 1] = va_arg(others, char*);
+}
+
+}  // namespace
+
+// An argument list on the stack, as the C library makes it.
+#define ATTUNE_TAKE_ARGUMENTS(first, array)                                \
+  va_list others;                                                          \
+  va_start(others, first);                                                 \
+  const size_t count = Count(others);                                      \
+  auto** array = static_cast<char**>(alloca((count + 2) * sizeof(char*))); \
+  Take(first, others, count, array);
+
+#define ATTUNE_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+ATTUNE_EXPORT int execve(const char* path, Arguments arguments, Arguments variables) noexcept {
+  return next_execve(path, arguments, variables);
+}
+
+ATTUNE_EXPORT int execv(const char* path, Arguments arguments) noexcept {
+  return next_execv(path, arguments);
+}
+
+ATTUNE_EXPORT int execvp(const char* file, Arguments arguments) noexcept {
+  return next_execvp(file, arguments);
+}
+
+ATTUNE_EXPORT int execvpe(const char* file, Arguments arguments, Arguments variables) noexcept {
+  return next_execvpe(file, arguments, variables);
+}
+
+ATTUNE_EXPORT int fexecve(int fd, Arguments arguments, Arguments variables) noexcept {
+  return next_fexecve(fd, arguments, variables);
+}
+
+ATTUNE_EXPORT int execveat(int folder, const char* path, Arguments arguments, Arguments variables,
+                           int flags) noexcept {
+  return next_execveat(folder, path, arguments, variables, flags);
+}
+
+ATTUNE_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  ATTUNE_TAKE_ARGUMENTS(first, arguments)
+  va_end(others);
+  return next_execv(path, arguments);
+}
+
+ATTUNE_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
+  ATTUNE_TAKE_ARGUMENTS(first, arguments)
+  va_end(others);
+  return next_execvp(file, arguments);
+}
+
+ATTUNE_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  ATTUNE_TAKE_ARGUMENTS(first, arguments)
+  auto* const* variables = va_arg(others, char**);
+  va_end(others);
+  return next_execve(path, arguments, variables);
+}
+
+}  // extern "C"
