@@ -49,29 +49,52 @@ bool TakesALine() {
   return ::poll(&asked, 1, kPatienceMs) == 1 && (asked.revents & POLLOUT) != 0;
 }
 
+// While it lives, a write raises no signal that would end the program: nobody reads the pipe, or
+// the file may not grow (ulimit -f).
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    ::sigemptyset(&held_);
+    ::sigaddset(&held_, SIGPIPE);
+    ::sigaddset(&held_, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &held_, &before_);
+    if (::sigpending(&pending_) != 0) pending_ = held_;
+  }
+  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+  // Takes the signal of a write that failed with `error`, unless the program had one pending.
+  void Drop(int error) const {
+    const int raised = error == EPIPE ? SIGPIPE : error == EFBIG ? SIGXFSZ : 0;
+    if (raised == 0 || ::sigismember(&pending_, raised) == 1) return;
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, raised);
+    constexpr timespec kNoWait = {};
+    (void)::sigtimedwait(&one, nullptr, &kNoWait);
+  }
+
+ private:
+  sigset_t held_;
+  sigset_t before_;
+  sigset_t pending_;
+};
+
 // The program's own stream may be buffered, closed or wide, so the descriptor is written to. Where
 // that is not possible there is nowhere to say so; a pipe that nobody reads, or that is full,
 // neither ends nor stops the program.
 void WriteToStandardError(iovec* parts, int count) {
   struct stat info;
   if (!IsStandardError(info) || !TakesALine()) return;
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const bool was_pending = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
+  const SignalsHeld held;
   msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = static_cast<size_t>(count);
   const ssize_t written = S_ISSOCK(info.st_mode)
                               ? ::sendmsg(STDERR_FILENO, &message, MSG_DONTWAIT | MSG_NOSIGNAL)
                               : ::writev(STDERR_FILENO, parts, count);
-  const bool is_broken = written < 0 && errno == EPIPE;
-  constexpr timespec kNoWait = {};
-  if (is_broken && !was_pending) (void)::sigtimedwait(&broken, nullptr, &kNoWait);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (written < 0) held.Drop(errno);
 }
 
 __attribute__((constructor)) void AtStart() {

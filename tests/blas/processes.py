@@ -153,6 +153,16 @@ class Failures(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(summary(process), {"served": 0, "passed": 2, "under a limit": 2})
 
+    def test_a_message_that_no_file_has_room_for_ends_nothing(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.run(
+                [FILES.caller, "calls=2"], env=preload_environment("blas", FILES),
+                preexec_fn=limit, stdout=subprocess.DEVNULL, stderr=errors, timeout=60)
+            self.assertEqual((process.returncode, errors.tell()), (0, 0))
+
     def test_a_program_without_any_blas_is_told_so(self):
         process = run(FILES.orphan, preload=False)
         self.assertEqual(process.returncode, -signal.SIGABRT)
