@@ -126,7 +126,11 @@ SqlStoreOptions Application::StoreOptions() {
 Status Application::ImportRecorded(const std::string& path) {
   if (IsOnServer(path)) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
-  if (!HasSpools(file)) return Status::Ok();
+  std::string refused;
+  if (!HasSpools(file, refused)) {
+    if (!refused.empty()) err_.Print(fmt::format("attune: {}\n", Printable(refused)));
+    return Status::Ok();
+  }
   return OpenSqlDatabase(path, StoreOptions()).status();
 }
 

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -15,17 +14,17 @@
 namespace attune {
 namespace {
 
-// Problems that the database has under `tag`; none if it cannot be read.
-int64_t CountUnder(const std::filesystem::path& database, const std::string& tag) {
+// Keys of the problems that the database has under `tag`; none if it cannot be read.
+std::set<Fingerprint> KeysUnder(const std::filesystem::path& database, const std::string& tag) {
+  std::set<Fingerprint> keys;
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
   const auto store = OpenSqlStore(database.string(), options);
-  const auto tags = store.ok() ? (*store)->Tags() : store.status();
-  if (!tags.ok()) return 0;
-  for (const auto& [name, count] : *tags) {
-    if (name == tag) return count;
-  }
-  return 0;
+  if (!store.ok()) return keys;
+  const auto problems = (*store)->Problems(tag);
+  if (!problems.ok()) return keys;
+  for (const TaggedProblem& tagged : *problems) keys.insert(KeyOf(tagged.problem));
+  return keys;
 }
 
 class Report {
@@ -69,12 +68,9 @@ Status ImportAll(const std::filesystem::path& database, Report& report) {
 }
 
 void ReportEnd(Report& report, RecordingRun& run, const ProgramDatabase& database,
-               const RecordedProgram& program) {
-  const std::string& tag = program.tag;
-  const int64_t before = CountUnder(database.file, tag);
+               const std::string& tag, const std::set<Fingerprint>& known) {
   const Status imported = ImportAll(database.file, report);
-  const RecordedCount count = run.Count();
-  const int64_t added = CountUnder(database.file, tag) - before;
+  const RecordedCount count = run.Count(known);
   std::string line = fmt::format("{} problem{} recorded under tag {}", count.problems,
                                  count.problems == 1 ? "" : "s", tag);
   if (count.waiting > 0) {
@@ -82,7 +78,7 @@ void ReportEnd(Report& report, RecordingRun& run, const ProgramDatabase& databas
                         count.waiting == 1 ? "s" : "");
     if (!imported.ok() && database.usable.ok()) line += fmt::format(": {}", imported.message());
   } else if (count.problems > 0) {
-    line += fmt::format(", {} of them new", std::clamp<int64_t>(added, 0, count.problems));
+    line += fmt::format(", {} of them new", count.added);
   }
   report.Say(line);
   report.SayLosses(count.losses);
@@ -99,13 +95,15 @@ Result<RecordedEnd> RunRecorded(Application& application, const ProgramDatabase&
     if (!begun.ok()) return begun.error();
     run.emplace(*std::move(begun));
   }
+  // Before the program, because others may import what it records while it runs.
+  const std::set<Fingerprint> known = KeysUnder(database.file, program.tag);
   ::setenv(kRecordRunVariable, run->id().c_str(), 1);
   const auto end = RunWaited(program.command, program.in_child);
   if (!end.ok()) {
     ::unsetenv(kRecordRunVariable);
     return end.error();
   }
-  if (end->start_error == 0) ReportEnd(report, *run, database, program);
+  if (end->start_error == 0) ReportEnd(report, *run, database, program.tag, known);
   application.err().Flush();
   return RecordedEnd{end->start_error, end->wait_status};
 }

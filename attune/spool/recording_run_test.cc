@@ -56,6 +56,17 @@ TEST_F(RecordingRunTest, CountsDifferentProblemsOfItsProcessesAlone) {
   EXPECT_THAT(count.losses, IsEmpty());
 }
 
+TEST_F(RecordingRunTest, CountsWhatWasNotKnownBefore) {
+  Record(run_->id(), {1, 2, 3});
+  Gemm known;
+  known.m = known.n = known.k = 2;
+
+  const RecordedCount count = run_->Count({KeyOf(Problem(Normalized(known)))});
+
+  EXPECT_EQ(count.problems, 3);
+  EXPECT_EQ(count.added, 2);
+}
+
 TEST_F(RecordingRunTest, HearsOfLossesWithoutADisk) {
   EXPECT_TRUE(TellRun(place_, run_->id(), {3, "No space left on device."}));
   EXPECT_TRUE(TellRun(place_, run_->id(), {0, std::string(5000, '%')}));

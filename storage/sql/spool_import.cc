@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <thread>
 #include <utility>
@@ -77,12 +78,11 @@ class Importer {
     OpenSpool spool;
     spool.name = name;
     spool.fd = OpenIn(folder_fd, name.c_str(), O_RDWR);
-    // Another importer may have removed it.
-    if (!spool.fd.valid()) return;
+    if (!spool.fd.valid()) return ComplainOfOther(folder, name, errno);
     const auto is_spool = [&] {
       return IsSpoolOf(folder.owner, spool.fd.get(), folder_fd, name.c_str());
     };
-    if (!is_spool()) return;
+    if (!is_spool()) return ComplainOfOther(folder, name, 0);
     if (!Lock(spool)) {
       Complain(fmt::format("'{}' is not imported: another process holds it.", path.string()));
       return;
@@ -98,6 +98,29 @@ class Importer {
     if (read.code() != StatusCode::kDataLoss || !options_.is_told) return;
     // It is told once, and kept for whoever can read it.
     ::renameat(folder_fd, name.c_str(), folder_fd, (name + ".damaged").c_str());
+  }
+
+  // Why a name is not imported: `error` kept it from being opened, or it is no file of the owner's
+  // that has one name.
+  void ComplainOfOther(const SpoolFolder& folder, const std::string& name, int error) {
+    struct stat info {};
+    const int fd = folder.fd.get();
+    // Another importer has removed it.
+    if (error == ENOENT || ::fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    const std::string path = (folder.path / name).string();
+    const bool is_linked =
+        S_ISREG(info.st_mode) && info.st_uid == folder.owner && info.st_nlink > 1;
+    if (is_linked) {
+      return Complain(fmt::format(
+          "'{0}' is not imported: it has {1} names (hard links). 'cp -p {0} {0}.copy && mv "
+          "{0}.copy {0}' makes it a file of its own.",
+          path, info.st_nlink));
+    }
+    const bool is_own = S_ISREG(info.st_mode) && info.st_uid == folder.owner;
+    if (is_own && error == 0) return;  // It has just been replaced.
+    Complain(fmt::format("'{}' is not imported: {}.", path,
+                         is_own ? std::strerror(error)
+                                : fmt::format("it is no regular file of user {}", folder.owner)));
   }
 
   bool Lock(OpenSpool& spool) const {
@@ -214,10 +237,14 @@ class Importer {
 
 bool HasSpools(const std::filesystem::path& path) {
   std::string refused;
+  return HasSpools(path, refused);
+}
+
+bool HasSpools(const std::filesystem::path& path, std::string& refused) {
   const SpoolPlace place = SpoolPlaceOf(path, /*makes_folders=*/false);
   const auto folders = OpenSpoolFolders(place.database, refused);
   return std::any_of(folders.begin(), folders.end(), [](const SpoolFolder& folder) {
-    return !NamesIn(folder.fd.get(), kSpoolSuffix, 1).empty();
+    return CountNamesIn(folder.fd.get(), kSpoolSuffix, 1) > 0;
   });
 }
 

@@ -24,6 +24,8 @@ struct SpoolImport {
 
 // Whether a program has left problems beside the database at `path` that this user may import.
 bool HasSpools(const std::filesystem::path& path);
+// The same; `refused` says which folder with recorded problems is not read, if there is one.
+bool HasSpools(const std::filesystem::path& path, std::string& refused);
 
 struct SpoolImportOptions {
   // Patience with others that hold a spool.

@@ -184,6 +184,10 @@ TEST_F(SpoolImportTest, LinksAndFilesOfOthersAreLeftAlone) {
   const SpoolImport imported = Import();
 
   EXPECT_EQ(imported.problems, 1);
+  const auto not_regular = HasSubstr("it is no regular file");
+  EXPECT_THAT(imported.complaints,
+              testing::UnorderedElementsAre(not_regular, HasSubstr("it has 2 names (hard links)"),
+                                            not_regular, not_regular));
   EXPECT_THAT(Files(), SizeIs(5));
   EXPECT_TRUE(fs::exists(other));
 }

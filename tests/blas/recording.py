@@ -72,9 +72,9 @@ class Tests(unittest.TestCase):
         return run(FILES.attune, "--db", str(self.database), "blas", "--record", tag, "--",
                    *map(str, program), **options)
 
-    def unattended(self, *program, **variables):
+    def unattended(self, *program, timeout_s=120, **variables):
         """A program that records by its environment, with no command that waits for it."""
-        return run(*map(str, program), variables={
+        return run(*map(str, program), timeout_s=timeout_s, variables={
             "LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
             "ATTUNE_BLAS": "record", "ATTUNE_DB": str(self.database), **variables})
 
@@ -170,7 +170,7 @@ class Recording(Tests):
             self.assertEqual(self.problems(), 500)
             _, errors = process.communicate(timeout=60)
         # Some were imported by others, and are counted all the same.
-        self.assertIn("attune blas: 1000 problems recorded under tag many", errors)
+        self.assertIn("attune blas: 1000 problems recorded under tag many, 1000 of them new", errors)
         self.assertEqual(self.problems(), 1000)
         self.assertEqual(self.spool(), [])
 
@@ -198,6 +198,53 @@ class Processes(Tests):
         process = self.record(FILES.caller, "shapes=500", "leave")
         self.assertEqual(process.returncode, 5)
         self.assertIn("500 problems recorded", process.stderr)
+
+    def test_an_end_within_malloc_does_not_hang(self):
+        for number in range(20):
+            # Before the first write, which comes a tenth of a second after the first problem.
+            process = self.unattended(FILES.caller, "shapes=3", f"handler={number * 4}",
+                                      timeout_s=10)
+            self.assertEqual(process.returncode, 7, process.stderr)
+
+    def test_what_becomes_another_program_loses_nothing(self):
+        kinds = ("execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
+                 "execveat")
+        for kind in kinds:
+            process = self.record(FILES.caller, "shapes=20", f"exec={kind}", "leave", tag=kind)
+            self.assertEqual(process.returncode, 5, process.stderr)
+            self.assertIn(f"20 problems recorded under tag {kind}", process.stderr)
+
+    def test_what_fails_to_become_another_program_records_on(self):
+        process = self.record(FILES.caller, "shapes=5", "exec=none", "from=5", "shapes=5",
+                              "exec=execv", "from=10", "shapes=5")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("15 problems recorded under tag many", process.stderr)
+
+    def test_a_vforked_child_that_becomes_another_program_writes_nothing(self):
+        script = self.folder / "spawn.py"
+        script.write_text(
+            "import os, subprocess, sys\n"
+            "subprocess.run([sys.argv[1], 'shapes=3'], check=True)\n"
+            "os.execv(sys.argv[1], [sys.argv[1], 'from=3', 'shapes=4'])\n", encoding="utf-8")
+        process = self.record(sys.executable, script, FILES.caller)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("7 problems recorded under tag many, 7 of them new", process.stderr)
+
+    def test_a_mask_of_the_program_costs_nothing(self):
+        self.folder.chmod(0o777)
+        user = {"user": NOBODY} if os.geteuid() == 0 else {}
+        for tag in ("once", "again"):
+            process = self.record(FILES.caller, "mask=0177", "shapes=20", tag=tag, **user)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertIn(f"20 problems recorded under tag {tag}", process.stderr)
+        folder = self.folder / f"attune.db.spool-{NOBODY}"
+        variables = {"LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
+                     "ATTUNE_BLAS": "record", "ATTUNE_DB": str(self.database)}
+        for _ in range(2):
+            process = run(FILES.caller, "mask=0777", "shapes=20", variables=variables, **user)
+            self.assertEqual((process.returncode, process.stderr), (0, ""))
+        if user:
+            self.assertEqual(folder.stat().st_mode & 0o7777, 0o700)
 
     def test_workers_of_python_lose_nothing(self):
         try:
@@ -265,6 +312,88 @@ class Processes(Tests):
 
 
 class Losses(Tests):
+    def test_a_full_disk_is_told_by_what_ends_without_handlers(self):
+        with small_disk(self.folder / "disk", 512) as disk:
+            self.database = disk / "attune.db"
+            run(FILES.attune, "--db", str(self.database), "session", "new", "s", "--device", "fake")
+            ends = (("leave",), ("exec=execv", "leave"), ("fork", "from=50", "shapes=20", "leave"))
+            for end, lost in zip(ends, (50, 50, 70)):
+                script = (f"head -c 10M /dev/zero > {disk}/ballast; "
+                          f"exec {FILES.caller} shapes=50 {' '.join(end)}")
+                process = self.record("sh", "-c", script)
+                self.assertEqual(process.returncode, 5, process.stderr)
+                self.assertIn("0 problems recorded under tag many", process.stderr)
+                self.assertRegex(process.stderr, f"attune blas: {lost} problems were not recorded: "
+                                                 ".*No space left")
+            (disk / "ballast").unlink()
+            fill(disk)
+            process = self.unattended(FILES.caller, "shapes=50", "leave")
+            self.assertEqual(process.returncode, 5, process.stderr)
+            self.assertRegex(process.stderr, "attune: 50 problems are not recorded under tag "
+                                             "recorded: .*No space left")
+
+    def test_a_thread_with_little_stack_is_told(self):
+        for kib in (128, 256):
+            process = self.record(FILES.caller, f"stack={kib}", "shapes=10", "shapes=5")
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(process.stderr.count("256 KiB of stack are not recorded"), 1,
+                             process.stderr)
+        process = self.record(FILES.caller, "stack=1024", "shapes=10")
+        self.assertEqual(process.stderr,
+                         "attune blas: 10 problems recorded under tag many, 10 of them new\n")
+        process = self.record(FILES.caller, "from=10", "shapes=10", "stack=128", "shapes=5")
+        self.assertIn("256 KiB of stack are not recorded", process.stderr)
+        self.assertIn("10 problems recorded", process.stderr)
+
+    def test_a_library_that_is_gone_is_told(self):
+        library = self.folder / pathlib.Path(FILES.library).name
+        shutil.copy(FILES.library, library)
+        process = self.unattended(FILES.caller, f"hide={library}", "shapes=5",
+                                  LD_PRELOAD=str(library), ATTUNE_BLAS_RUNTIME="")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(process.stderr.count("Nothing is recorded: "), 1, process.stderr)
+
+    def test_a_spool_with_two_names_is_told(self):
+        self.unattended(FILES.caller, "shapes=10", ATTUNE_RECORD_TAG="many")
+        file = self.spool()[0]
+        os.link(file, self.folder / "backup")
+        listed = run(FILES.attune, "--db", str(self.database), "problems", "--tag", "many")
+        self.assertIn("is not imported: it has 2 names (hard links)", listed.stderr)
+        command = re.search("'(cp -p .*)' makes it", listed.stderr).group(1)
+        subprocess.run(["sh", "-c", command], check=True)
+        self.assertEqual(self.problems(), 10)
+
+    def test_a_folder_that_is_not_trusted_is_told(self):
+        self.unattended(FILES.caller, "shapes=10", ATTUNE_RECORD_TAG="many")
+        folder = self.spool()[0].parent
+        folder.chmod(0o770)
+        for verb in (("problems", "--tag", "many"), ("best", "--tag", "many")):
+            listed = run(FILES.attune, "--db", str(self.database), *verb)
+            self.assertIn("are not imported: ", listed.stderr)
+            self.assertIn(f"chmod 700 {folder}", listed.stderr)
+        folder.chmod(0o700)
+        self.assertEqual(self.problems(), 10)
+
+    def test_a_folder_of_another_user_is_told(self):
+        if os.geteuid() != 0:
+            self.skipTest("only the superuser gives folders to others")
+        self.record(FILES.caller, "shapes=1")
+        folder = self.folder / "attune.db.spool-12345"
+        folder.mkdir(0o700)
+        os.chown(folder, 12345, 12345)
+        listed = run(FILES.attune, "--db", str(self.database), "problems", "--tag", "many")
+        self.assertEqual(listed.stderr, "")
+        (folder / "1-2-3-.spool").touch()
+        listed = run(FILES.attune, "--db", str(self.database), "problems", "--tag", "many")
+        self.assertIn("belongs to user 12345", listed.stderr)
+
+    def test_a_database_may_have_quotes_in_its_name(self):
+        self.database = self.folder / "a \"b\" 'c'.db"
+        process = self.record(FILES.caller, "shapes=5")
+        self.assertEqual(process.stderr,
+                         "attune blas: 5 problems recorded under tag many, 5 of them new\n")
+        self.assertEqual(self.problems(), 5)
+
     def test_a_full_disk_is_told_at_the_end(self):
         with small_disk(self.folder / "disk", 512) as disk:
             self.database = disk / "attune.db"
