@@ -15,6 +15,7 @@
 
 #include "apps/attune/interrupt.h"
 #include "apps/attune/program_database.h"
+#include "apps/attune/program_results.h"
 #include "apps/attune/recorded_program.h"
 #include "apps/attune/waited_program.h"
 #include "attune/base/code_folder.h"
@@ -88,16 +89,31 @@ std::string TagOf(const PreloadOptions& options) {
   return tag == nullptr ? "recorded" : tag;
 }
 
+// So that the program does not complain of it again.
+void NoteTold(Complaint complaint) {
+  if (std::getenv(kReportedVariable) == nullptr) {
+    ::setenv(kReportedVariable, NothingReported().c_str(), 1);
+  }
+  (void)BeginComplaint(complaint);
+}
+
 // Here, because the program's standard error may be closed or its own by the time that it notices.
 void SayUnusable(const PreloadFace& face, const Status& why, bool records, Output& err) {
   err.Print(
       fmt::format("attune {}: cannot use the database, so nothing is {}: {}\n"
                   "hint: name another one with --db FILE\n",
                   face.name, records ? "recorded in it" : "tuned", Printable(why.message())));
-  if (std::getenv(kReportedVariable) == nullptr) {
-    ::setenv(kReportedVariable, NothingReported().c_str(), 1);
-  }
-  (void)BeginComplaint(Complaint::kDatabase);  // So that the program makes none.
+  NoteTold(Complaint::kDatabase);
+}
+
+void SayUnusableResults(const PreloadFace& face, Output& err) {
+  const Status usable = CheckProgramResults();
+  if (usable.ok()) return;
+  err.Print(
+      fmt::format("attune {}: cannot use the results file, so none of its choices serves: {}\n"
+                  "hint: correct the file, or name another one in ATTUNE_TUNABLE_FILENAME\n",
+                  face.name, Printable(usable.message())));
+  NoteTold(Complaint::kResults);
 }
 
 // -1 if the program has to run without being waited for.
@@ -127,6 +143,7 @@ Status CheckMode(const PreloadFace& face) {
 }
 
 Result<int> Run(const PreloadFace& face, Application& application, const PreloadOptions& options) {
+  application.err().NeverWait();
   if (options.record_tag.starts_with('-')) {
     return InvalidArgument(
         fmt::format("--record takes the name of a tag, and '{}' is none: it begins with '-'.",
@@ -140,6 +157,7 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
   NameDatabase(application);
   ATTUNE_RETURN_IF_ERROR(SetUp(face, options, library));
   if (!database.usable.ok()) SayUnusable(face, database.usable, records, application.err());
+  SayUnusableResults(face, application.err());
   if (records && !database.file.empty()) {
     const int status = RunAndReport(face, application, options, database);
     if (status >= 0) return status;

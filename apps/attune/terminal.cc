@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/host_messages.h"
+
 namespace attune {
 namespace {
 
@@ -174,10 +176,16 @@ int Output::width() const { return TerminalWidth(::fileno(stream_)); }
 
 void Output::Print(std::string_view text) {
   if (write_error_ != 0) return;
+  if (never_waits_) return WriteToHost(::fileno(stream_), text);
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) {
     write_error_ = errno == 0 ? EIO : errno;
   }
+}
+
+void Output::NeverWait() {
+  Flush();
+  never_waits_ = true;
 }
 
 void Output::Flush() {

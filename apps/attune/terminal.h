@@ -60,6 +60,9 @@ class Output {
   const Screen& screen() const { return screen_; }
   int width() const;
   void Print(std::string_view text);
+  // From now on, text that a full pipe does not take at once is dropped: what the command runs must
+  // not wait for its words to be read.
+  void NeverWait();
   void Flush();
   // Flushes; says why if anything could not be written, a full disk for example.
   Status Finish();
@@ -68,6 +71,7 @@ class Output {
   std::FILE* stream_;
   Screen screen_;
   int write_error_ = 0;  // errno of the first failure.
+  bool never_waits_ = false;
 };
 
 }  // namespace attune

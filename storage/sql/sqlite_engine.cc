@@ -39,14 +39,16 @@ bool IsAtFileSizeLimit(const std::string& name) {
   return false;
 }
 
-// What SQLite opens: a URI unless the file may be made. All but letters and slashes is escaped.
+// What SQLite opens: a URI unless the file may be made. All but letters and slashes is escaped,
+// because SOCI has no escape for a quote.
 std::string FileName(const std::string& path, Access access) {
-  if (access == Access::kWrite) return path;
+  if (access == Access::kWrite && path.find('"') == std::string::npos) return path;
   std::string uri = "file:";
   for (const char c : path) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/';
     uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
   }
+  if (access == Access::kWrite) return uri + "?mode=rwc";
   if (access == Access::kRead) return uri + "?mode=rw";
   if (access == Access::kGuest) return uri + fmt::format("?mode=ro&vfs={}", kGuestVfs);
   return uri + (access == Access::kReadOnly ? "?mode=ro" : "?mode=ro&immutable=1");
@@ -117,11 +119,7 @@ std::string SqliteEngine::InsertIfNewSql(const Table& table,
 }
 
 Status SqliteEngine::Open(Connection& connection) {
-  // SOCI's connection string has no escape for a quote.
-  if (name_.empty() || name_.find('"') != std::string::npos) {
-    return InvalidArgument(
-        fmt::format("Database path '{}' must not be empty nor contain a double quote.", name_));
-  }
+  if (name_.empty()) return InvalidArgument("Database path '' must not be empty.");
   if (options_.access == Access::kGuest) RegisterGuestVfs();
   try {
     connection.session().open(soci::sqlite3,

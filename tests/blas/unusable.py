@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -168,6 +169,40 @@ class Databases(Tests):
         os.close(writer)
         self.assertEqual(process.returncode, 0)
 
+    def test_a_full_standard_error_stops_no_program(self):
+        text = str(self.text_file())
+        preloaded = {"LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
+                     "ATTUNE_BLAS_STATS": "1", "ATTUNE_SUMMARY": "1"}
+        verb = (FILES.attune, "blas", "--stats")
+        for command, variables in (
+                ((), {**preloaded, "ATTUNE_DB": str(self.folder)}),
+                ((), {**preloaded, "ATTUNE_DB": text}),
+                ((), {**preloaded, "ATTUNE_DB": text, "ATTUNE_BLAS": "record"}),
+                ((*verb, "--"), {"ATTUNE_DB": text}),
+                ((*verb, "--record", "t", "--"), {"ATTUNE_DB": text}),
+                ((*verb, "--record", "t", "--"), {"ATTUNE_DB": str(self.folder / "new.db")})):
+            for make in (os.pipe, lambda: [end.detach() for end in socket.socketpair()]):
+                reader, writer = make()
+                os.set_blocking(writer, False)
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        os.write(writer, bytes(1))
+                os.set_blocking(writer, True)
+                process = subprocess.run(
+                    [*command, FILES.caller, "calls=5"], stderr=writer, timeout=20, check=False,
+                    env=environment(**variables))
+                os.close(reader)
+                os.close(writer)
+                self.assertEqual(process.returncode, 0, (command, variables))
+
+    def test_a_name_with_quotes_is_usable(self):
+        database = self.folder / "a \"b\".db"
+        made = self.run_program(FILES.attune, "--db", database, "session", "new", "s", "--device",
+                                "cpu")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(self.verb(database, FILES.caller, "calls=1").stderr, "")
+        self.assertEqual(self.preloaded(database, FILES.caller, "calls=1").stderr, "")
+
     def test_a_typo_in_a_switch_still_ends_the_program(self):
         output = self.folder / "data"
         process = self.preloaded("", FILES.caller, f"stderr={output}", "calls=5",
@@ -225,6 +260,18 @@ class Results(Tests):
                                      ATTUNE_TUNABLE_TUNING="0", ATTUNE_TUNABLE_FILENAME=file)
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertIn(reason, process.stderr)
+
+
+    def test_the_command_tells_of_a_file_that_cannot_be_used(self):
+        os.mkdir(self.folder / "results0.csv")
+        process = self.run_program(
+            FILES.attune, "blas", "--", "sh", "-c",
+            f"{FILES.caller} calls=1; exec {FILES.caller} calls=1 2>&-", variables={
+                "ATTUNE_DB": "", "ATTUNE_TUNABLE_ENABLED": "1", "ATTUNE_TUNABLE_TUNING": "0",
+                "ATTUNE_TUNABLE_FILENAME": str(self.folder / "results.csv")})
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.stderr.count("cannot use the results file"), 1, process.stderr)
+        self.assertIn("attune blas: cannot use", process.stderr)
 
 
 def main():
