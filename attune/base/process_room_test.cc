@@ -1,6 +1,7 @@
 #include "attune/base/process_room.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/scratch_folder.h"
+#include "attune/base/steady_time.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune {
@@ -173,7 +175,8 @@ TEST_F(ProcessRoomTest, NothingIsHeldInTheStandardDescriptors) {
   UniqueFd writer(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
   const std::filesystem::path fds = "/proc/" + std::to_string(child) + "/fd";
   bool is_above = false;
-  for (int i = 0; i < 2000 && !is_above; ++i) {
+  constexpr int64_t kPatienceNs = 2'000'000'000;
+  for (const int64_t begin = SteadyNowNs(); !is_above && SteadyNowNs() - begin < kPatienceNs;) {
     std::error_code gone;
     is_above = !std::filesystem::exists(std::filesystem::symlink_status(fds / "0", gone));
     bool is_open = false;
@@ -183,7 +186,7 @@ TEST_F(ProcessRoomTest, NothingIsHeldInTheStandardDescriptors) {
       is_open = is_open || std::filesystem::read_symlink(each->path(), closed) == file;
     }
     is_above = is_above && is_open;
-    if (!is_above) ::usleep(1000);
+    if (!is_above) ::sched_yield();
   }
   EXPECT_TRUE(is_above);
   EXPECT_EQ(::write(writer.get(), "1 1 1 1 0 1 0", 13), 13);
