@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/cancellation_held.h"
 #include "attune/base/process_room.h"
 #include "attune/base/signals_blocked.h"
 #include "attune/base/stack_room.h"
@@ -220,6 +221,7 @@ bool CheckTeam(int threads) {
 
 Status CheckThreads(int count) {
   if (count <= 0) return Status::Ok();
+  const CancellationHeld cancellation;
   ATTUNE_RETURN_IF_ERROR(CheckStacksOfLibraries());
   ATTUNE_RETURN_IF_ERROR(CheckRoom(count));
   ATTUNE_RETURN_IF_ERROR(TryThreads(count));
@@ -236,6 +238,7 @@ Status ExpectThreads(int count) {
 bool GuestThread::MayStart() { return !WasRefusedLately(1); }
 
 bool GuestThread::Start(std::function<void()> body, size_t stack_bytes) try {
+  const CancellationHeld cancellation;
   if (!MayStart() || !CheckRoom(1).ok()) return false;
   auto stored = std::make_unique<std::function<void()>>(std::move(body));
   ThreadAttributes attributes;
