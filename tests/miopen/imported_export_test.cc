@@ -47,9 +47,10 @@ class ImportedExportTest : public ::testing::Test {
     Invocation invocation;
     AddMiopenVerb(program, invocation);
     program.parse("miopen export --target gfx906_60 --find-db --json -o " + file_);
+    // Before: an application prints to what standard error is when it begins.
+    ::testing::internal::CaptureStderr();
     Application application;
     application.SetDatabase(path_);
-    ::testing::internal::CaptureStderr();
     const Result<int> status = invocation.run(application);
     said_ = ::testing::internal::GetCapturedStderr();
     return status;
