@@ -17,7 +17,10 @@ Result<fs::path> FileMappedAt(const void* address) {
   char path[PATH_MAX];
   const MappedFile outcome = FindMappedFile(address, path, sizeof path);
   if (outcome == MappedFile::kFound) return fs::path(path);
-  return Status(outcome == MappedFile::kNoProc ? StatusCode::kUnavailable : StatusCode::kNotFound,
+  const StatusCode code = outcome == MappedFile::kNoProc         ? StatusCode::kUnavailable
+                          : outcome == MappedFile::kNoDescriptor ? StatusCode::kResourceExhausted
+                                                                 : StatusCode::kNotFound;
+  return Status(code,
                 fmt::format("Cannot find the file of code that is loaded: {}.", Reason(outcome)));
 }
 

@@ -138,7 +138,10 @@ bool EndsAsDeleted(const char* path) {
 
 MappedFile FindMappedFile(const void* address, char* path, size_t size) {
   const UniqueFd maps = OpenAboveStandard("/proc/self/maps", O_RDONLY);
-  if (!maps.valid()) return MappedFile::kNoProc;
+  if (!maps.valid()) {
+    const bool is_full = errno == EMFILE || errno == ENFILE;
+    return is_full ? MappedFile::kNoDescriptor : MappedFile::kNoProc;
+  }
   if (!first_root.IsSameAs(Root::Now())) return MappedFile::kOtherRoot;
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   Mapping head;  // Of the beginning of the last file that began.
@@ -172,6 +175,8 @@ const char* Reason(MappedFile failure) {
   switch (failure) {
     case MappedFile::kNoProc:
       return "/proc is not mounted";
+    case MappedFile::kNoDescriptor:
+      return "no file can be opened any more (ulimit -n)";
     case MappedFile::kReplaced:
       return "its file was deleted or replaced after it was loaded";
     case MappedFile::kOtherRoot:

@@ -8,10 +8,11 @@ namespace attune {
 
 enum class MappedFile {
   kFound,
-  kNoProc,     // /proc is not mounted, or cannot be read.
-  kOtherRoot,  // The process has changed its root: paths may lead to the files of others.
-  kNone,       // No file is mapped there, or its path is longer than the room for it.
-  kReplaced,   // The file was deleted or replaced after it was mapped.
+  kNoProc,        // /proc is not mounted, or cannot be read.
+  kNoDescriptor,  // Too many files are open.
+  kOtherRoot,     // The process has changed its root: paths may lead to the files of others.
+  kNone,          // No file is mapped there, or its path is longer than the room for it.
+  kReplaced,      // The file was deleted or replaced after it was mapped.
 };
 
 // Writes the absolute path of the file that is mapped at `address` to `path`, which has room for
