@@ -49,15 +49,4 @@ UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode) {
   return UniqueFd();
 }
 
-UniqueFd AboveStandard(UniqueFd fd) {
-  constexpr int kFirst = 3;
-  if (!fd.valid() || fd.get() >= kFirst) return fd;
-  UniqueFd above(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirst));
-  // Closing the other one may set errno.
-  const int reason = errno;
-  fd.Reset();
-  errno = reason;
-  return above;
-}
-
 }  // namespace attune

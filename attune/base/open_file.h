@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "attune/base/open_above_standard.h"
 #include "attune/base/unique_fd.h"
 
 namespace attune {
@@ -12,8 +13,5 @@ namespace attune {
 // open(2) with O_CLOEXEC, and never as descriptor 0, 1 or 2: what the program prints would land in
 // the file. Invalid with the reason in errno.
 UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = 0);
-
-// `fd`, or a duplicate above 2 in its place; for sockets, pipes and files that have no name.
-UniqueFd AboveStandard(UniqueFd fd);
 
 }  // namespace attune

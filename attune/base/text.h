@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,12 @@ constexpr std::string_view FirstBytes(std::string_view text, size_t max_bytes) {
   for (int i = 0; i < 3 && size > 0 && continues(text[size]); ++i) --size;
   return text.substr(0, continues(text[size]) ? max_bytes : size);
 }
+
+// Returns the word before the first blank and removes both from `rest`.
+std::string_view NextWord(std::string_view& rest);
+
+// Returns the number if all of `text` is one in decimal and not negative.
+std::optional<int64_t> WholeNumber(std::string_view text);
 
 // What messages say of a text that may have any length: all of it up to kExcerptBytes, else its
 // beginning and its length, "aaaa... [5000 bytes]".

@@ -1,13 +1,13 @@
 #include "attune/miopen/import_lines.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/base64.h"
+#include "attune/base/text.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/problem/escaping.h"
 #include "attune/problem/problem.h"
@@ -19,21 +19,6 @@ constexpr std::string_view kKernelWord = "kernel";
 constexpr std::string_view kBlobWord = "blob";
 // A multiple of three, so that parts end without padding; 48 KiB of base64.
 constexpr size_t kPartBytes = 36 * 1024;
-
-// The next word before a blank, which is passed.
-std::string_view NextWord(std::string_view& rest) {
-  const size_t end = std::min(rest.find(' '), rest.size());
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return word;
-}
-
-std::optional<int64_t> NumberOf(std::string_view text) {
-  int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
 
 // `blob_bytes`: of the whole blob, which need not be there yet.
 std::string HeadOf(const KernelRow& row, size_t blob_bytes) {
@@ -121,9 +106,9 @@ Status KernelAssembler::Add(const ImportedLine& line) {
   row_ = {};
   row_.id = line.number;
   row_.hash = NextWord(rest);
-  const auto code_bytes = NumberOf(NextWord(rest));
-  const auto blob_bytes = NumberOf(NextWord(rest));
-  const auto name_bytes = static_cast<size_t>(NumberOf(NextWord(rest)).value_or(0));
+  const auto code_bytes = WholeNumber(NextWord(rest));
+  const auto blob_bytes = WholeNumber(NextWord(rest));
+  const auto name_bytes = static_cast<size_t>(WholeNumber(NextWord(rest)).value_or(0));
   const auto name = Unescaped(rest.substr(0, name_bytes));
   const auto options = Unescaped(rest.substr(std::min(name_bytes, rest.size())));
   if (!code_bytes || !blob_bytes || *blob_bytes == 0 || !name || !options) {

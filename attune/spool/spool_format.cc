@@ -1,6 +1,5 @@
 #include "attune/spool/spool_format.h"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -39,20 +38,6 @@ void AppendLine(std::string_view word, std::string_view rest, std::string& lines
   lines.append(kChecksumDigits + 1, ' ');
   lines.append(word).append(1, ' ').append(rest);
   EndLine(begin, lines);
-}
-
-std::string_view NextWord(std::string_view& rest) {
-  const size_t end = std::min(rest.find(' '), rest.size());
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return word;
-}
-
-std::optional<int64_t> NumberOf(std::string_view text) {
-  int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
 }
 
 // The words of a line; nothing if the checksum before them is of others.
@@ -117,7 +102,7 @@ class SpoolReader {
   }
 
   std::string TakeLoss(std::string_view rest) {
-    const auto count = NumberOf(NextWord(rest));
+    const auto count = WholeNumber(NextWord(rest));
     const auto reason = Unescaped(rest);
     if (!count.has_value() || !reason.has_value()) return "it does not tell how many were lost";
     content_.losses.push_back({*count, *reason});
@@ -125,8 +110,8 @@ class SpoolReader {
   }
 
   std::string TakeProcess(std::string_view rest) {
-    const auto process = NumberOf(NextWord(rest));
-    const auto started = NumberOf(NextWord(rest));
+    const auto process = WholeNumber(NextWord(rest));
+    const auto started = WholeNumber(NextWord(rest));
     const auto program = Unescaped(rest);
     if (!process || !started || !program) return "it does not name a process";
     content_.header.process = *process;

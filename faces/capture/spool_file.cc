@@ -13,6 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "attune/base/open_above_standard.h"
 #include "faces/capture/settings.h"
 #include "faces/preload/message.h"
 
@@ -21,16 +22,7 @@ namespace {
 
 constexpr size_t kPartBytes = size_t{4} << 20;
 constexpr const char* kTemporary = ".tmp";
-
-// Never as one of the standard descriptors, which the program may have closed.
-int OpenAboveStandard(const std::string& path, int flags) {
-  constexpr int kFirst = 3;
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
-  if (fd < 0 || fd >= kFirst) return fd;
-  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirst);
-  ::close(fd);
-  return above;
-}
+constexpr mode_t kSpoolMode = 0600;
 
 std::string PathOf(const std::string& name) { return TheSettings().spool + "/" + name; }
 
@@ -38,7 +30,7 @@ std::string PathOf(const std::string& name) { return TheSettings().spool + "/" +
 
 void NoteEvent(std::string_view kernel, std::string_view word, std::string_view text) {
   const std::string path = PathOf(std::to_string(::getpid()) + kEventsEnding);
-  const int fd = OpenAboveStandard(path, O_WRONLY | O_CREAT | O_APPEND);
+  const UniqueFd file = OpenAboveStandard(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, kSpoolMode);
   std::string line;
   for (const std::string_view part : {kernel, word, text}) {
     for (const char c : part) line += c == '\t' || c == '\n' ? ' ' : c;
@@ -46,8 +38,7 @@ void NoteEvent(std::string_view kernel, std::string_view word, std::string_view 
   }
   line.back() = '\n';
   // One write, so that lines of several threads do not mix.
-  const ssize_t written = fd < 0 ? -1 : ::write(fd, line.data(), line.size());
-  if (fd >= 0) ::close(fd);
+  const ssize_t written = file.valid() ? ::write(file.get(), line.data(), line.size()) : -1;
   // A disk that is full, for one, which is why there is something to tell.
   if (written == static_cast<ssize_t>(line.size()) || word != kRefused) return;
   face::Say("Not captured: %s: %s.", std::string(kernel).c_str(), std::string(text).c_str());
@@ -65,7 +56,7 @@ bool SpoolFile::Fail(const std::string& what) {
 bool SpoolFile::Create() {
   static std::atomic<unsigned> next = 0;
   path_ = PathOf(std::to_string(::getpid()) + "-" + std::to_string(next++) + kTemporary);
-  fd_ = UniqueFd(OpenAboveStandard(path_, O_RDWR | O_CREAT | O_EXCL));
+  fd_ = OpenAboveStandard(path_.c_str(), O_RDWR | O_CREAT | O_EXCL, kSpoolMode);
   if (!fd_.valid()) return Fail("cannot create '" + path_ + "': " + std::strerror(errno));
   return Write(kSpoolMagic, sizeof kSpoolMagic);
 }

@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
+
+#include "attune/base/file_size_signal.h"
 
 namespace attune::face {
 namespace {
@@ -49,52 +49,20 @@ bool TakesALine() {
   return ::poll(&asked, 1, kPatienceMs) == 1 && (asked.revents & POLLOUT) != 0;
 }
 
-// While it lives, a write raises no signal that would end the program: nobody reads the pipe, or
-// the file may not grow (ulimit -f).
-class SignalsHeld {
- public:
-  SignalsHeld() {
-    ::sigemptyset(&held_);
-    ::sigaddset(&held_, SIGPIPE);
-    ::sigaddset(&held_, SIGXFSZ);
-    ::pthread_sigmask(SIG_BLOCK, &held_, &before_);
-    if (::sigpending(&pending_) != 0) pending_ = held_;
-  }
-  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
-
-  // Takes the signal of a write that failed with `error`, unless the program had one pending.
-  void Drop(int error) const {
-    const int raised = error == EPIPE ? SIGPIPE : error == EFBIG ? SIGXFSZ : 0;
-    if (raised == 0 || ::sigismember(&pending_, raised) == 1) return;
-    sigset_t one;
-    ::sigemptyset(&one);
-    ::sigaddset(&one, raised);
-    constexpr timespec kNoWait = {};
-    (void)::sigtimedwait(&one, nullptr, &kNoWait);
-  }
-
- private:
-  sigset_t held_;
-  sigset_t before_;
-  sigset_t pending_;
-};
-
 // The program's own stream may be buffered, closed or wide, so the descriptor is written to. Where
 // that is not possible there is nowhere to say so; a pipe that nobody reads, or that is full,
 // neither ends nor stops the program.
 void WriteToStandardError(iovec* parts, int count) {
   struct stat info;
   if (!IsStandardError(info) || !TakesALine()) return;
-  const SignalsHeld held;
+  const SignalHeld no_reader(SIGPIPE);
+  const SignalHeld no_room(SIGXFSZ);  // ulimit -f
   msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = static_cast<size_t>(count);
-  const ssize_t written = S_ISSOCK(info.st_mode)
-                              ? ::sendmsg(STDERR_FILENO, &message, MSG_DONTWAIT | MSG_NOSIGNAL)
-                              : ::writev(STDERR_FILENO, parts, count);
-  if (written < 0) held.Drop(errno);
+  [[maybe_unused]] const ssize_t written =
+      S_ISSOCK(info.st_mode) ? ::sendmsg(STDERR_FILENO, &message, MSG_DONTWAIT | MSG_NOSIGNAL)
+                             : ::writev(STDERR_FILENO, parts, count);
 }
 
 __attribute__((constructor)) void AtStart() {
