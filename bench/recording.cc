@@ -1,4 +1,4 @@
-// What recording costs a program: a new problem, one that is known, the exit, and the import by the
+// Measures the costs of recording: a new problem, a known problem, the exit, and the import by the
 // command that opens the database.
 //
 //   recording [--problems N] [--repeats N] [--folder DIR] [--json]
@@ -51,7 +51,7 @@ double NsOf(const std::vector<Problem>& problems, SpoolWriter& writer) {
   return SecondsSince(start) * 1e9 / static_cast<double>(problems.size());
 }
 
-// Of them, what it takes to name a problem, which any record of it has to.
+// The part for the key of a problem, which every record needs.
 double NsOfKeys(const std::vector<Problem>& problems) {
   const WallClock::time_point start = WallClock::now();
   uint64_t sum = 0;

@@ -58,9 +58,8 @@ find_library(XSMM_NO_BLAS_LIBRARY libxsmmnoblas.a)
 if(XSMM_INCLUDE_DIR AND XSMM_LIBRARY AND XSMM_NO_BLAS_LIBRARY)
   add_library(attune_xsmm INTERFACE)
   target_include_directories(attune_xsmm SYSTEM INTERFACE ${XSMM_INCLUDE_DIR})
-  # When it is loaded, libxsmm opens /tmp/.libxsmm.UID to see whether it is the only one, through links
-  # of whoever made them, as any descriptor, and closes that number at exit. In a program of others
-  # none of this is ours to do: xsmm_gemm.cc has what it calls instead.
+  # At load, libxsmm opens the lock file /tmp/.libxsmm.UID, follows symbolic links there, keeps any descriptor
+  # number, and closes that number at exit. A guest must not do that: xsmm_gemm.cc defines these calls instead.
   set(xsmm_copy "${CMAKE_BINARY_DIR}/lib/libattune_xsmm.a")
   add_custom_command(OUTPUT "${xsmm_copy}"
     COMMAND "${CMAKE_OBJCOPY}" --redefine-sym open=attune_xsmm_open "${XSMM_LIBRARY}" "${xsmm_copy}"

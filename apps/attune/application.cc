@@ -207,7 +207,7 @@ Result<RecordStore*> Application::StoreToRead() {
   auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {
     if (!imported.ok()) {
-      err_.Print(fmt::format("attune: Recorded problems wait beside the database: {}\n",
+      err_.Print(fmt::format("attune: cannot import recorded problems: {}\n",
                              Printable(imported.message())));
     }
     ATTUNE_RETURN_IF_ERROR(TakeStores(*opened));

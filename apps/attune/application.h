@@ -133,11 +133,11 @@ class Application {
   Result<std::vector<TaggedProblem>> ProblemsOfSession();
 
  private:
-  // kNotFound says what makes one. Problems that programs recorded for it do.
+  // Returns kNotFound, with a hint, if there is neither a database nor problems recorded for it.
   Status CheckDatabaseExists() const;
-  // How a database is opened, with what becomes of problems that programs recorded told.
+  // Options for opening a database. They print the complaints of importing recorded problems.
   SqlStoreOptions StoreOptions();
-  // Imports what programs recorded, for a verb that only reads; the database is made if it has to.
+  // Imports recorded problems before a verb that only reads. Creates the database if needed.
   Status ImportRecorded(const std::string& path);
   // Whether a connection of its own finds in the file what store() has opened and written.
   Status CheckContentIsKept(const std::string& path) const;

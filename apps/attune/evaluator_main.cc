@@ -30,6 +30,6 @@ int main(int argument_count, char** arguments) try {
   return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends,
                                   {arguments + 1, arguments + argument_count});
 } catch (const std::exception&) {
-  // As any other end: the parent takes it for that of the candidate.
+  // The parent attributes this end to the candidate, as it does any other.
   return 1;
 }

@@ -29,7 +29,7 @@ void InstallSignalHandlers() {
   ::sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   for (int i = 0; i < 4; ++i) {
-    // A file that may not grow (ulimit -f) becomes a write error, as a reader that went away.
+    // Ignored: a full file (ulimit -f) or a closed pipe then becomes a write error.
     const bool is_of_writing = kHandled[i] == SIGPIPE || kHandled[i] == SIGXFSZ;
     action.sa_handler = is_of_writing ? SIG_IGN : OnSignal;
     ::sigaction(kHandled[i], &action, &g_before[i]);

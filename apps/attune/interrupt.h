@@ -8,8 +8,8 @@ namespace attune {
 // thread exists.
 void InstallSignalHandlers();
 
-// What the program did with these signals before that, for a program that this process becomes or
-// starts: who has it ignore one relies on that.
+// Restores the handlers from before InstallSignalHandlers(), for a program that this process
+// becomes or starts. A caller that made attune ignore a signal relies on that.
 void RestoreSignalHandlers();
 
 // Lets the first SIGINT only be noted while an object of this class lives; outside of that time a

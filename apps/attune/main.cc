@@ -142,7 +142,7 @@ int PrintAskedFor(Application& application, const CLI::App& program, const CLI::
   return written.ok() ? kExitDone : PrintFailure(application.err(), program, written);
 }
 
-// The helpers, plug-ins and kernels of this program are found by where it is.
+// This program finds its helpers, plug-ins and kernels through its own path in /proc.
 Status CheckProc() {
   if (::access("/proc/self/maps", R_OK) == 0) return Status::Ok();
   return Unavailable(

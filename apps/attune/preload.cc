@@ -72,12 +72,12 @@ int Become(const PreloadFace& face, const std::vector<std::string>& command, Out
   return SayNoStart(face, command[0], errno, err);
 }
 
-// The library knows by it which process was asked for.
+// The library compares this id with that of its process.
 void NameProcess(const PreloadFace& face) {
   ::setenv(VariableOf(face, "_PROCESS").c_str(), std::to_string(::getpid()).c_str(), 1);
 }
 
-// Whether the program is to record, by the option or by its environment.
+// True if the option or the environment asks the program to record.
 bool Records(const PreloadFace& face, const PreloadOptions& options) {
   const char* mode = std::getenv(VariableOf(face).c_str());
   return !options.record_tag.empty() || (mode != nullptr && std::string_view(mode) == "record");
@@ -89,7 +89,7 @@ std::string TagOf(const PreloadOptions& options) {
   return tag == nullptr ? "recorded" : tag;
 }
 
-// So that the program does not complain of it again.
+// Keeps the program from repeating the complaint.
 void NoteTold(Complaint complaint) {
   if (std::getenv(kReportedVariable) == nullptr) {
     ::setenv(kReportedVariable, NothingReported().c_str(), 1);
@@ -97,7 +97,7 @@ void NoteTold(Complaint complaint) {
   (void)BeginComplaint(complaint);
 }
 
-// Here, because the program's standard error may be closed or its own by the time that it notices.
+// Printed before the program starts: the program may close or replace standard error.
 void SayUnusable(const PreloadFace& face, const Status& why, bool records, Output& err) {
   err.Print(
       fmt::format("attune {}: cannot use the database, so nothing is {}: {}\n"
@@ -116,15 +116,15 @@ void SayUnusableResults(const PreloadFace& face, Output& err) {
   NoteTold(Complaint::kResults);
 }
 
-// -1 if the program has to run without being waited for.
+// Returns -1 if attune cannot wait for the program: it must run without that.
 int RunAndReport(const PreloadFace& face, Application& application, const PreloadOptions& options,
                  const ProgramDatabase& database) {
   const auto end =
       RunRecorded(application, database,
                   {face.name, TagOf(options), options.command, [&face] { NameProcess(face); }});
   if (!end.ok()) {
-    application.err().Print(fmt::format("attune {}: cannot count what is recorded: {}\n", face.name,
-                                        Printable(end.error().message())));
+    application.err().Print(fmt::format("attune {}: cannot count recorded problems: {}\n",
+                                        face.name, Printable(end.error().message())));
     return -1;
   }
   if (end->start_error == 0) return EndAs(end->wait_status);
@@ -166,10 +166,10 @@ Result<int> Run(const PreloadFace& face, Application& application, const Preload
   return Become(face, options.command, application.err());
 }
 
-// For the loader, that is the end of a name.
+// True if the loader would split `path` into several names.
 bool HasSeparator(std::string_view path) { return path.find_first_of(": ") != std::string::npos; }
 
-// All independent of the folder of a process.
+// LD_PRELOAD with `library` in front. Its paths do not depend on the current folder.
 Result<std::string> PreloadWith(const std::string& library) {
   std::string all = library;
   const std::string set = VariableOr("LD_PRELOAD", "");
@@ -179,16 +179,15 @@ Result<std::string> PreloadWith(const std::string& library) {
     const std::string_view name = others.substr(0, end);
     others.remove_prefix(std::min(end + 1, others.size()));
     if (name.empty()) continue;
-    // The loader looks for a name without a slash where the system has its libraries, and for any
-    // other in the folder in which each process of the program happens to start.
+    // The loader searches the system's library folders for a name without a slash. It resolves
+    // any other relative path from the current folder of each process.
     const bool is_relative =
         name.find('/') != std::string_view::npos && name[0] != '/' && name[0] != '$';
     const std::string path = is_relative ? FromStart(name) : std::string(name);
     if (HasSeparator(path)) {
       return FailedPrecondition(fmt::format(
-          "LD_PRELOAD names '{}', which is '{}': its folder has a space or a colon in it, which "
-          "LD_PRELOAD takes for the end of a name. Start attune in another folder, or move the "
-          "library.",
+          "LD_PRELOAD names '{}'. Its path '{}' has a space or a colon, where LD_PRELOAD separates "
+          "names. Start attune in another folder, or move the library.",
           Printable(name), Printable(path)));
     }
     all += fmt::format(":{}", path);
@@ -218,8 +217,8 @@ Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view m
 Result<std::map<std::string, std::string>> PreloadVariables(const std::string& library) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string preload, PreloadWith(library));
   std::map<std::string, std::string> variables = {{"LD_PRELOAD", preload}};
-  // Programs that are linked with AddressSanitizer would end at their start. None of our libraries
-  // stands in front of a function that it watches.
+  // Without this, AddressSanitizer ends its programs at the start. It is safe: our libraries
+  // interpose no function that the sanitizer intercepts.
   constexpr std::string_view kOrder = "verify_asan_link_order";
   const std::string options = VariableOr("ASAN_OPTIONS", "");
   if (options.find(kOrder) == std::string::npos) {

@@ -25,10 +25,9 @@ struct PreloadFace {
 // alike. `missing` is what to do where it is not there.
 Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing);
 
-// What has to be in the environment of a program for `library` to be preloaded: LD_PRELOAD with it
-// in front of what that has, all independent of the folder of a process, and ASAN_OPTIONS that let
-// it stand before the sanitizer's runtime. Fails if a relative path has no form that does not
-// depend on a folder.
+// The variables that preload `library` into a program. LD_PRELOAD has it in front of the present
+// names, in forms that do not depend on the current folder. ASAN_OPTIONS lets it come before the
+// sanitizer's runtime. Fails if a relative path of LD_PRELOAD has no such form.
 Result<std::map<std::string, std::string>> PreloadVariables(const std::string& library);
 
 // Of a program that could not be started, as shells have it: 127 if there is none.

@@ -18,7 +18,7 @@ bool IsSetTo(const char* variable, std::string_view wanted) {
 
 Status CheckOpens(const std::filesystem::path& file, bool is_written) {
   std::error_code ignored;
-  // Its reasons are plainer than those of the database library.
+  // This check explains failures better than the database library does.
   if (is_written || std::filesystem::exists(file, ignored)) {
     ATTUNE_RETURN_IF_ERROR(CheckMayBeDatabase(file));
   }
@@ -33,8 +33,8 @@ Status CheckOpens(const std::filesystem::path& file, bool is_written) {
 ProgramDatabase DatabaseOfProgram(const Application& application, bool records) {
   ProgramDatabase database;
   if (application.named_database().empty() && IsSetTo("ATTUNE_DB", "")) {
-    // In a program that is served, that is a choice.
-    if (records) database.usable = FailedPrecondition("ATTUNE_DB is empty, so there is none.");
+    // Without recording, an empty ATTUNE_DB is a valid choice.
+    if (records) database.usable = FailedPrecondition("ATTUNE_DB is empty.");
     return database;
   }
   const auto path = application.DatabasePath();
@@ -44,8 +44,8 @@ ProgramDatabase DatabaseOfProgram(const Application& application, bool records) 
   }
   if (IsOnServer(*path)) {
     database.usable = Unsupported(
-        "It is on a server, and programs use databases in files. 'attune golden export' makes a "
-        "package of what is known there, and ATTUNE_PACKAGES names it.");
+        "It is on a server, but programs need a database file. Export a package with 'attune "
+        "golden export', and name it in ATTUNE_PACKAGES.");
     return database;
   }
   const auto file = SqlStorePath(*path);
@@ -65,7 +65,7 @@ void NameDatabase(const Application& application) {
   const auto usual = DefaultDatabasePath();
   if (!path.ok() || (usual.ok() && *path == *usual)) return;
   const auto file = IsOnServer(*path) ? Result<std::filesystem::path>(*path) : SqlStorePath(*path);
-  // In a folder that was deleted there is none.
+  // SqlStorePath() fails if the current folder was deleted.
   const std::string place = file.ok() ? file->string() : FromStart(*path);
   ::setenv("ATTUNE_DB", place.c_str(), 1);
 }

@@ -10,16 +10,16 @@
 namespace attune {
 
 struct ProgramDatabase {
-  std::filesystem::path file;  // Absolute; empty if it has none in a file.
-  bool is_default = false;     // Nobody named it.
-  // Why the program cannot use it. Ok: it can, or nothing has to be there yet.
+  std::filesystem::path file;  // Absolute; empty if the program has no database file.
+  bool is_default = false;     // True if the file is at the default path.
+  // The reason why the program cannot use it. Ok also if the database need not exist yet.
   Status usable;
 };
 
-// What the environment and --db stand for. `records`: problems are to be recorded for it.
+// The database that --db and the environment select. `records`: the program records problems.
 ProgramDatabase DatabaseOfProgram(const Application& application, bool records);
 
-// --db reaches the program as ATTUNE_DB, in a form that survives a change of folder.
+// Passes --db to the program as ATTUNE_DB, in a form that does not depend on the current folder.
 void NameDatabase(const Application& application);
 
 }  // namespace attune

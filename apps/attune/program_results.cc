@@ -10,7 +10,7 @@ namespace attune {
 
 Status CheckProgramResults() {
   const auto switches = TunableSwitches::FromEnvironment(VariablesOfProcess());
-  // The program says what is wrong with its variables.
+  // The program itself reports wrong variables.
   if (!switches.ok() || !ActionsOf(switches->settings()).serve) return Status::Ok();
   const std::string& named = switches->settings().filename;
   for (const std::string& name : {WithOrdinal(named, 0), named}) {

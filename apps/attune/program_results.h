@@ -1,11 +1,11 @@
-// The results files of TunableOp's kind that a program will read, by its environment.
+// The TunableOp results files that the environment of a program names.
 #pragma once
 
 #include "attune/base/status.h"
 
 namespace attune {
 
-// Why one of them cannot be read on the first device; ok if there is none.
+// The reason why the file of the first device is unreadable. Ok if there is no file.
 Status CheckProgramResults();
 
 }  // namespace attune

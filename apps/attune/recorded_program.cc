@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-// Keys of the problems that the database has under `tag`; none if it cannot be read.
+// Keys of the problems under `tag`; none if the database is unreadable.
 std::set<Fingerprint> KeysUnder(const std::filesystem::path& database, const std::string& tag) {
   std::set<Fingerprint> keys;
   SqlStoreOptions options;
@@ -35,7 +35,7 @@ class Report {
     err_.Print(fmt::format("attune {}: {}\n", verb_, Printable(sentence)));
   }
 
-  // What the processes could not record, by its reason.
+  // Prints one line for each reason for which processes could not record problems.
   void SayLosses(const std::vector<SpoolLoss>& losses) {
     int64_t lost = 0;
     std::set<std::string> reasons;
@@ -44,11 +44,10 @@ class Report {
       reasons.insert(loss.reason);
     }
     for (const std::string& reason : reasons) {
-      Say(lost > 0
-              ? fmt::format("{} problems were not recorded: {}", lost, reason)
-              : fmt::format("Problems could not be written for a while, and those of a process "
-                            "that was killed meanwhile are lost: {}",
-                            reason));
+      Say(lost > 0 ? fmt::format("{} problems were not recorded: {}", lost, reason)
+                   : fmt::format("Writing problems failed for a while. Processes that were killed "
+                                 "meanwhile have lost theirs: {}",
+                                 reason));
     }
   }
 
@@ -57,7 +56,7 @@ class Report {
   const std::string_view verb_;
 };
 
-// What the database takes of it now; why not, if it does not.
+// Imports the recorded problems. Returns the reason if the database does not take them.
 Status ImportAll(const std::filesystem::path& database, Report& report) {
   if (!HasSpools(database)) return Status::Ok();
   SqlStoreOptions options;
@@ -95,7 +94,7 @@ Result<RecordedEnd> RunRecorded(Application& application, const ProgramDatabase&
     if (!begun.ok()) return begun.error();
     run.emplace(*std::move(begun));
   }
-  // Before the program, because others may import what it records while it runs.
+  // Read before the program starts: other commands can import its problems while it runs.
   const std::set<Fingerprint> known = KeysUnder(database.file, program.tag);
   ::setenv(kRecordRunVariable, run->id().c_str(), 1);
   const auto end = RunWaited(program.command, program.in_child);

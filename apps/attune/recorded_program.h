@@ -1,4 +1,4 @@
-// Runs a program that records its problems, and says at its end how many there are.
+// Runs a program that records its problems, and prints their number at its end.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@
 namespace attune {
 
 struct RecordedProgram {
-  std::string_view verb;  // "blas": what messages begin with.
+  std::string_view verb;  // "blas": the prefix of messages.
   std::string tag;
   std::vector<std::string> command;
-  std::function<void()> in_child;  // What its process does before it becomes the program.
+  std::function<void()> in_child;  // Runs in the child before it becomes the program.
 };
 
 struct RecordedEnd {
-  int start_error = 0;  // errno of why the program could not be started; 0 if it was.
-  int wait_status = 0;  // As waitpid() has it.
+  int start_error = 0;  // errno if the program did not start, else 0.
+  int wait_status = 0;  // The status of waitpid().
 };
 
-// Waits for the program, imports what it and its processes recorded, and prints what became of it.
-// A failure says why nothing can be recorded or waited for; then nothing was started.
+// Waits for the program, imports the problems that it and its processes recorded, and prints their
+// number. Fails before the program starts, if attune can neither record nor wait.
 Result<RecordedEnd> RunRecorded(Application& application, const ProgramDatabase& database,
                                 const RecordedProgram& program);
 

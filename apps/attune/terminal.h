@@ -60,8 +60,8 @@ class Output {
   const Screen& screen() const { return screen_; }
   int width() const;
   void Print(std::string_view text);
-  // From now on, text that a full pipe does not take at once is dropped: what the command runs must
-  // not wait for its words to be read.
+  // From now on, drops text that a full pipe does not take at once. The program that the command
+  // runs must not wait for a reader of messages.
   void NeverWait();
   void Flush();
   // Flushes; says why if anything could not be written, a full disk for example.

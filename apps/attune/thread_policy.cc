@@ -9,8 +9,8 @@ namespace attune {
 
 void SetThreadWaitPolicy(char** argv) {
   const bool changed = host::SetThreadWaitPolicy();
-  // Without a base, the loader was started with this program as its argument, and is the file that
-  // would be started again.
+  // AT_BASE is 0 if the user started the loader with this program as its argument. Then
+  // /proc/self/exe is the loader.
   const bool is_own_file = ::getauxval(AT_BASE) != 0;
   if (changed && is_own_file && host::LoadedOpenMp().has_value()) {
     // If this fails, the program goes on under the policy that the runtime has read, and the

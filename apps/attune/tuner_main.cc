@@ -82,7 +82,7 @@ void StepBack() {
   // Where the system refuses, being nice has to do.
   (void)::sched_setscheduler(0, SCHED_IDLE, &none);
   (void)::setpriority(PRIO_PROCESS, 0, 19);
-  // Where memory runs out, before the program that is being served; for the children of this, too.
+  // If memory runs out, the kernel kills this process and its children before the served program.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
@@ -265,7 +265,7 @@ int main(int argc, char** argv) try {
   CLI11_PARSE(program, argc, argv);
   return attune::Serve(settings);
 } catch (const std::exception&) {
-  // Limits leave it no thread, or no memory: the program that it is for sees that it has ended, and
-  // its standard error is not ours to write on.
+  // Limits leave no thread or memory. The served program notices the end of this process.
+  // Standard error belongs to that program, so this prints nothing.
   return 1;
 }

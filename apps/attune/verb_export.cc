@@ -45,8 +45,8 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
           {"left_out", skipped}};
 }
 
-// What a run time serves with ATTUNE_TUNABLE_ENABLED=1: every operator has a line. Name and kernel
-// of this host are left out, because the records may be those of another.
+// The file that a run time serves with ATTUNE_TUNABLE_ENABLED=1, with a line for every operator. It
+// omits the name and the kernel of this host: the records may come from another host.
 TunableOpExport ResultsOfTuning(const std::vector<Choice>& choices, const Place& place) {
   TunableOpExport exported;
   std::vector<TunedProblem> problems;
@@ -58,8 +58,7 @@ TunableOpExport ResultsOfTuning(const std::vector<Choice>& choices, const Place&
     }
   }
   TunableIdentity identity = TunableIdentityAt(place);
-  std::erase_if(identity.environment,
-                [](const auto& field) { return field.first.starts_with("host."); });
+  std::erase_if(identity.environment, [](const auto& field) { return IsHostField(field.first); });
   exported.content = ResultsFileText(problems, identity);
   return exported;
 }

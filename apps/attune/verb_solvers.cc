@@ -86,7 +86,7 @@ Result<std::vector<Row>> Collect(Application& application, const SolversOptions&
   return rows;
 }
 
-// Of the problem, if there is one.
+// True if the solver follows IEEE 754 for `problem`, or in general without one.
 bool KeepsSpecialValues(const Row& row, const std::optional<Problem>& problem) {
   return problem ? row.solver->KeepsSpecialValues(*problem)
                  : row.solver->traits().ieee_special_values;

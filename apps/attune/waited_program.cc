@@ -22,8 +22,8 @@ namespace {
 
 constexpr int kSignalled = 128;
 
-// Blocks every signal, and puts SIGCHLD back to where a child's end can be waited for. What was so
-// before is for the child, or for this process if there is none.
+// Blocks every signal and resets SIGCHLD, so that this process can wait for a child. GiveBack()
+// restores the former state: in the child, or in this process if fork() fails.
 class SignalsTaken {
  public:
   SignalsTaken() {
@@ -40,7 +40,7 @@ class SignalsTaken {
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
 
-  // To be waited for: all that are not ignored.
+  // All signals that are not ignored.
   static sigset_t Waited() {
     sigset_t waited;
     ::sigfillset(&waited);
@@ -60,7 +60,7 @@ class SignalsTaken {
 [[noreturn]] void BecomeInChild(const std::vector<std::string>& command, pid_t parent,
                                 const SignalsTaken& signals, int failure) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kSignalled + SIGKILL);  // It was killed before that.
+  if (::getppid() != parent) ::_exit(kSignalled + SIGKILL);  // The parent died before prctl().
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -71,7 +71,7 @@ class SignalsTaken {
   ::_exit(kSignalled - 1);
 }
 
-// Why the child did not become the program; 0 if it did.
+// errno if the child did not become the program, else 0.
 int ReadStartError(int pipe) {
   int reason = 0;
   ssize_t size = 0;
@@ -81,7 +81,7 @@ int ReadStartError(int pipe) {
   return size == sizeof reason ? reason : 0;
 }
 
-// attune opens everything with O_CLOEXEC; what has no such flag was inherited.
+// attune opens everything with O_CLOEXEC: a descriptor without this flag is inherited.
 void CloseInherited() {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
@@ -99,10 +99,11 @@ void CloseInherited() {
   for (const int fd : inherited) ::close(fd);
 }
 
-// What reached the group reached the program; what the program sent to its group is not for it.
+// The kernel sends a signal of the terminal to the whole group, so the program has it already. The
+// program's own signals to its group must not return to it.
 bool IsForProgram(const siginfo_t& signal, pid_t program) {
   if (signal.si_code == SI_KERNEL) {
-    // A terminal that hangs up tells the leader of its session alone.
+    // A hangup of the terminal reaches only the leader of the session.
     return signal.si_signo == SIGHUP && ::getsid(0) == ::getpid();
   }
   return signal.si_pid != program;
@@ -117,8 +118,8 @@ void SendOn(const siginfo_t& signal, pid_t program) {
   }
 }
 
-// Whether the program has ended, with which status. Children that it left to us as the first
-// process of a container are reaped on the way.
+// Returns true, with its status, if the program has ended. Also reaps orphans, which come to this
+// process if it is the first of a container.
 bool HasEnded(pid_t program, int& status) {
   for (;;) {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
@@ -175,7 +176,7 @@ Result<WaitedEnd> RunWaited(const std::vector<std::string>& command,
 int EndAs(int wait_status) {
   if (!WIFSIGNALED(wait_status)) return WEXITSTATUS(wait_status);
   const int number = WTERMSIG(wait_status);
-  // The program has dumped its core, if any is wanted.
+  // A core dump of this process would be a second one beside the program's.
   const rlimit none = {0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -185,7 +186,7 @@ int EndAs(int wait_status) {
   ::sigaddset(&set, number);
   ::raise(number);
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  // The first process of a container does not die of it.
+  // The signal does not end the first process of a container.
   return kSignalled + number;
 }
 

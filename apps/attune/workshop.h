@@ -29,7 +29,7 @@ struct WorkshopLimits {
   int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
   int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
-  CompilerLog* log = nullptr;      // Gets the output of children; null: it is dropped.
+  CompilerLog* log = nullptr;      // Receives the output of children; null: dropped.
   // Candidates run in this process, without children, for whoever has a debugger at it: one that
   // crashes takes it along. Peaks are not measured.
   bool is_in_process = false;

@@ -1,11 +1,11 @@
-// Keeps a thread of the program from being cancelled while it has locks of attune.
+// Defers the cancellation of a thread while it holds locks of attune.
 #pragma once
 
 #include <pthread.h>
 
 namespace attune {
 
-// pthread_cancel() waits until this goes. Needs the C library alone.
+// pthread_cancel() takes effect after the destructor. Needs the C library alone.
 class CancellationHeld {
  public:
   CancellationHeld() { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

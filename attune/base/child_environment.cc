@@ -32,7 +32,7 @@ std::string Kept(std::string_view list, std::string_view separators,
   return kept;
 }
 
-// What is seen from "$ORIGIN" depends on no folder of the process.
+// A path from "$ORIGIN" does not depend on the folder of the process.
 bool IsFixed(std::string_view path) { return path.starts_with('/') || path.starts_with('$'); }
 
 std::string ForChild(std::string_view name, std::string_view value, OurPreload ours) {
@@ -46,8 +46,8 @@ std::string ForChild(std::string_view name, std::string_view value, OurPreload o
 }  // namespace
 
 std::string ObjectsForChild(std::string_view objects, OurPreload ours) {
-  // The loader separates by spaces and colons, and looks for a name without a slash where the
-  // system has its libraries.
+  // The loader separates names by spaces and colons. It searches the system folders for a name
+  // without a slash.
   return Kept(objects, " :", [ours](std::string_view name) {
     const bool is_relative = name.find('/') != std::string_view::npos && !IsFixed(name);
     return !is_relative && (ours == OurPreload::kKept || !IsFace(name));
@@ -65,7 +65,7 @@ std::vector<std::string> EnvironmentForChild(OurPreload ours) {
     const std::string_view name = text.substr(0, equals);
     const std::string_view value = text.substr(equals + 1);
     std::string given = ForChild(name, value, ours);
-    // An empty LD_PRELOAD says nothing, and an empty list of the user's says something.
+    // Drops a variable that filtering has emptied; keeps one that the user left empty.
     if (given.empty() && !value.empty()) continue;
     entries.push_back(std::string(name) + "=" + given);
   }

@@ -1,5 +1,4 @@
-// The environment for programs that attune starts, perhaps from inside of another program, which
-// may have changed its folder.
+// The environment for programs that attune starts. The host program may have changed its folder.
 #pragma once
 
 #include <string>
@@ -10,21 +9,21 @@ namespace attune {
 
 enum class OurPreload {
   kKept,     // For programs of users.
-  kDropped,  // A helper that computes through an interposer would measure that.
+  kDropped,  // For helpers, which must not measure an interposer.
 };
 
 // The value of LD_PRELOAD or LD_AUDIT without relative paths, which would name other files in
-// another folder, and perhaps without the libraries of ours.
+// another folder. kDropped removes attune's libraries, too.
 std::string ObjectsForChild(std::string_view objects, OurPreload ours);
 
-// The value of LD_LIBRARY_PATH without folders that are relative or empty.
+// The value of LD_LIBRARY_PATH without relative or empty folders.
 std::string FoldersForChild(std::string_view folders);
 
-// "NAME=VALUE" of this process with the above, and attune's paths to data absolute. Not thread-safe
-// against setenv() elsewhere, like all readers of the environment.
+// The environment of this process as "NAME=VALUE", filtered as above, with attune's data paths made
+// absolute. Like all readers of the environment, not thread-safe against setenv() elsewhere.
 std::vector<std::string> EnvironmentForChild(OurPreload ours);
 
-// As execve() takes it; lives as long as `entries`.
+// The null-terminated array for execve(). Valid as long as `entries`.
 std::vector<char*> PointersTo(std::vector<std::string>& entries);
 
 }  // namespace attune

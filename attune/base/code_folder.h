@@ -8,24 +8,25 @@
 
 namespace attune {
 
-// The file that is mapped at `address`, absolute, as the kernel has it (mapped_file.h).
-// kUnavailable if /proc is not mounted, kNotFound if the file was deleted or replaced since.
+// The absolute path of the file that is mapped at `address`, as the kernel reports it
+// (mapped_file.h). kUnavailable if /proc is not mounted. kNotFound if the file was deleted or
+// replaced since.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> FileMappedAt(const void* address);
 
 // The folder of the program, libattune.so or plug-in that contains the caller. Fails as
-// above, with what to do about it. This module is a static library, so every shared object has a
-// copy of its own, and being hidden the call is bound to that one.
+// FileMappedAt() does; the message says how to fix it. This module is a static library, so every
+// shared object has its own copy. Hidden visibility binds the call to that copy.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> FolderOfThisCode();
 
-// The prefix of the installation, or the build tree, that the caller is of: what has bin,
-// lib/attune, libexec/attune and share/attune.
+// The installation prefix or build tree of the caller: the folder with bin, lib/attune,
+// libexec/attune and share/attune.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> InstallationFolder();
 
-// A program of attune's that is no user's to start: beside this code, in libexec/attune or in bin.
-// kNotFound lists the places that were tried.
+// Finds an internal program of attune: beside this code, in libexec/attune or in bin. kNotFound
+// lists the folders that were searched.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> FindOwnProgram(std::string_view name);
 
-// The same, unless `variable` names another program, by an absolute path.
+// As above, unless `variable` names another program by an absolute path.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> FindOwnProgram(std::string_view name,
                                                                            const char* variable);
 

@@ -5,14 +5,14 @@
 
 namespace attune {
 
-// Compilers that are libraries print to descriptor 2 (PoCL's clang: "1 warning generated."). While
-// an object of this class lives, descriptor 2 is redirected for all threads and for processes that
-// are started meanwhile. For our programs only, which print through a duplicate: in a library
-// descriptor 2 belongs to the host. Objects must nest.
+// Compilers in libraries print to descriptor 2 (PoCL's clang: "1 warning generated."). While an
+// object of this class lives, descriptor 2 is redirected for all threads and for new child
+// processes. For attune's programs only, which print through a duplicate: in a library descriptor 2
+// belongs to the host. Objects must nest.
 class DivertedErrors {
  public:
-  // Redirects to the file of `descriptor`, or to /dev/null if it is negative. Does nothing if no
-  // descriptor is left.
+  // Redirects to the file of `descriptor`, or to /dev/null if it is negative. Does nothing if the
+  // process is out of descriptors.
   explicit DivertedErrors(int descriptor);
   ~DivertedErrors();
   DivertedErrors(const DivertedErrors&) = delete;

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// A file in memory and what was written to it.
+// A memory file that returns the text written to it.
 class MemoryFile {
  public:
   int get() const { return file_.get(); }

@@ -137,7 +137,7 @@ Result<std::string> ReadFileAtOnce(const std::filesystem::path& path, size_t max
     return InvalidArgument(fmt::format(
         "'{}' is a pipe, which may never have anything to read. Name a file.", path.string()));
   }
-  constexpr unsigned kMemoryDevices = 1;  // Of the kernel's list of devices, and the third is null.
+  constexpr unsigned kMemoryDevices = 1;  // Major number; minor 3 is /dev/null.
   constexpr unsigned kNull = 3;
   const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(kMemoryDevices, kNull);
   if ((S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) && !is_null) {

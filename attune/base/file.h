@@ -17,9 +17,9 @@ inline constexpr size_t kLargestFileBytes = size_t{1} << 30;
 Result<std::string> ReadFile(const std::filesystem::path& path,
                              size_t max_bytes = kLargestFileBytes);
 
-// The same without waiting for anybody: a pipe, which may never have anything to read, and a
-// device, which may never end, are refused with kInvalidArgument; /dev/null is empty. For files
-// that are read more than once, or whose names nobody has just typed.
+// As ReadFile(), but never blocks. Refuses pipes and devices with kInvalidArgument, because a pipe
+// may stay empty and a device may never end. Reads /dev/null as empty. For files that are read more
+// than once, or whose names the user has not just typed.
 Result<std::string> ReadFileAtOnce(const std::filesystem::path& path,
                                    size_t max_bytes = kLargestFileBytes);
 

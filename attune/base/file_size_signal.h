@@ -1,5 +1,5 @@
-// Writes beyond the limit on the size of files, or to a pipe that nobody reads, fail; they do not
-// end the program.
+// Lets writes beyond the file size limit, or to a pipe without a reader, fail instead of raising a
+// signal that ends the program.
 #pragma once
 
 #include <signal.h>
@@ -23,8 +23,7 @@ class SignalHeld {
 };
 
 // While it lives, a write of this thread beyond RLIMIT_FSIZE fails with EFBIG, and the SIGXFSZ that
-// would end the program is dropped. For code that writes files of its own in somebody else's
-// process.
+// would end the program is dropped. For code that writes its own files in a host process.
 class FileSizeSignalHeld : private SignalHeld {
  public:
   FileSizeSignalHeld() : SignalHeld(SIGXFSZ) {}

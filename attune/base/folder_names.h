@@ -1,5 +1,5 @@
-// The names in an open folder, read without memory of the heap: also for a process that ends inside
-// of malloc().
+// The names in an open folder, read without heap memory. A process that ends inside malloc() can
+// call it, too.
 #pragma once
 
 #include <dirent.h>
@@ -12,8 +12,8 @@
 
 namespace attune {
 
-// Calls `visit` with each name in `folder` until it returns false. `visit` may remove the name. The
-// position of `folder` itself does not change.
+// Calls `visit` with each name in `folder` until `visit` returns false. `visit` may remove the
+// name. The position of `folder` does not change.
 template <class Visit>
 void ForEachName(int folder, const Visit& visit) {
   const UniqueFd names = AboveStandard(

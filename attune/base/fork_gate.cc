@@ -44,12 +44,13 @@ class Gatekeeper {
   void BeforeFork() {
     std::unique_lock<std::mutex> lock(mutex_);
     (void)has_left_.wait_for(lock, ForkGate::kLongestWait,
-                              [this] { return count_ == gates_of_this_thread; });
+                             [this] { return count_ == gates_of_this_thread; });
     (void)lock.release();
   }
   void AfterForkInChild() {
     count_ = gates_of_this_thread;
-    // Threads that the child does not have may be noted in it, so it is not destroyed but made anew.
+    // Constructs a new condition variable over the old one, which may refer to threads that the
+    // child lacks.
     std::construct_at(&has_left_);
     mutex_.unlock();
   }

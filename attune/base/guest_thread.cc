@@ -26,7 +26,7 @@
 namespace attune {
 namespace {
 
-// How long an answer holds for a question like it.
+// Lifetime of a cached result.
 constexpr int64_t kFindingNs = 1'000'000'000;
 
 class ThreadAttributes {
@@ -43,8 +43,7 @@ class ThreadAttributes {
   pthread_attr_t attributes_;
 };
 
-// What was found for a number of threads, for a while. Racing writers leave one of theirs, which is
-// as good.
+// A cached result for a number of threads. If writers race, either result is valid.
 struct Finding {
   std::atomic<int> count{0};
   std::atomic<int64_t> until_ns{0};
@@ -61,7 +60,7 @@ struct Finding {
 constinit Finding last_refusal;
 constinit Finding last_success;
 
-// As many or more.
+// True if starting `count` or fewer threads failed within kFindingNs.
 bool WasRefusedLately(int count) {
   return last_refusal.Holds() && count >= last_refusal.count.load(std::memory_order_relaxed);
 }
@@ -91,7 +90,7 @@ Status CheckRoom(int count) {
   return Status::Ok();
 }
 
-// Threads that exist at the same time until this goes.
+// Threads that exist at the same time until the destructor runs.
 class TrialThreads {
  public:
   ~TrialThreads() {
@@ -102,7 +101,7 @@ class TrialThreads {
     }
   }
 
-  // 0, or why one more cannot be started.
+  // Starts one more thread. Returns 0 or an errno value.
   int Add(pthread_attr_t* attributes) {
     auto thread = std::make_unique<Thread>(go_);
     const int error = ::pthread_create(&thread->handle, attributes, &Run, thread.get());
@@ -126,7 +125,7 @@ class TrialThreads {
     return nullptr;
   }
 
-  // A thread that was joined counts for a moment until the system has let it go.
+  // The system counts a joined thread until it is gone.
   static void AwaitGone(pid_t tid) {
     constexpr int kTries = 1000;
     for (int i = 0; i < kTries && tid != 0; ++i) {
@@ -139,14 +138,14 @@ class TrialThreads {
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
-// What the counts do not show: a filter of system calls, stacks too small for the thread-local data
-// of the program, a cgroup that is not mounted here.
+// Detects what the counts do not show: a seccomp filter, stacks too small for the thread-local data
+// of the program, or a cgroup that is not mounted here.
 Status TryThreads(int count) {
   const SignalsBlocked signals;
   TrialThreads threads;
   threads.Reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
-    // With the attributes that libraries use: none.
+    // Libraries use default attributes.
     if (const int error = threads.Add(nullptr); error != 0) {
       return Refuse(count, fmt::format("the system refuses: {}", std::strerror(error)));
     }
@@ -160,7 +159,7 @@ Status StackTooSmall(size_t bytes, const char* set_by) {
       bytes, set_by, kCallStackBytes));
 }
 
-// "512k" as OpenMP's variables have it: without a unit it is KiB. 0 if it says nothing.
+// Parses a size such as "512k"; the default unit is KiB. 0 if the variable is unset or invalid.
 size_t StackBytesOf(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return 0;
@@ -173,8 +172,7 @@ size_t StackBytesOf(const char* variable) {
   return power == std::string_view::npos ? 0 : value << (10 * power);
 }
 
-// Libraries start threads on the default stack, which follows RLIMIT_STACK, or on what OpenMP's
-// variables say.
+// Libraries use the default stack, which follows RLIMIT_STACK, or the size in OpenMP's variables.
 Status CheckStacksOfLibraries() {
   for (const char* variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"}) {
     const size_t bytes = StackBytesOf(variable);
@@ -187,8 +185,8 @@ Status CheckStacksOfLibraries() {
   return is_known && bytes < kCallStackBytes ? StackTooSmall(bytes, "ulimit -s") : Status::Ok();
 }
 
-// Signals of the program are for its own threads, but for those that what runs here causes itself:
-// the program may read operands in on a SIGSEGV.
+// The program's own threads take its signals. This thread takes only those that it causes itself,
+// because the program may page operands in on SIGSEGV.
 void LetOwnSignalsThrough() {
   sigset_t own;
   ::sigemptyset(&own);
@@ -204,7 +202,7 @@ void* RunBody(void* argument) {
   try {
     (*body)();
   } catch (...) {
-    // No memory, most likely. The program goes on without the thread.
+    // Most likely out of memory. The program continues without the thread.
   }
   return nullptr;
 }
@@ -245,7 +243,7 @@ bool GuestThread::Start(std::function<void()> body, size_t stack_bytes) try {
   attributes.SetStack(stack_bytes);
   const SignalsBlocked signals;
   int error = ::pthread_create(&thread_, attributes.get(), &RunBody, stored.get());
-  // The thread-local data of the program may take more than that.
+  // The thread-local data of the program may exceed `stack_bytes`.
   if (error == EINVAL) error = ::pthread_create(&thread_, nullptr, &RunBody, stored.get());
   if (error != 0) {
     (void)Refuse(1, std::strerror(error));

@@ -1,4 +1,4 @@
-// Threads in somebody else's program: attune's own, and those that libraries are about to start.
+// Threads in the host program: attune's own, and those that libraries are about to start.
 #pragma once
 
 #include <pthread.h>
@@ -10,24 +10,23 @@
 
 namespace attune {
 
-// Ok if a library may be asked for `count` more threads: the limits of this process leave enough
-// for the program beside them (MayTakeThreads), and so many could be started right now, which is
-// tried. Else kResourceExhausted. Takes some 0.1 ms, less where it failed within the last second.
-// Thread-safe.
+// Ok if a library may start `count` more threads. The limits of this process must leave enough for
+// the program (MayTakeThreads), and starting that many as a trial must succeed. Otherwise
+// kResourceExhausted. Takes about 0.1 ms, less after a failure within the last second. Thread-safe.
 Status CheckThreads(int count);
-// As CheckThreads(), but what was found within the last second will do: for a decision, not right
-// before a start.
+// As CheckThreads(), but accepts a result from the last second. For decisions, not right before a
+// start.
 Status ExpectThreads(int count);
 
-// The threads, itself included, that OpenMP may keep for this thread: each thread that calls has
-// some of its own.
+// The OpenMP threads that passed CheckTeam() for this thread, itself included. Each calling thread
+// has an OpenMP team of its own.
 extern constinit thread_local int team_of_this_thread;
 bool CheckTeam(int threads);
-// Whether this thread may call a library on `threads` threads of OpenMP, which ends the process
-// where it cannot start one. They are checked when this thread first asks for so many.
+// True if this thread may call a library that uses `threads` OpenMP threads. OpenMP ends the
+// process if it cannot start a thread, so the first call with a larger number checks them.
 inline bool HasTeam(int threads) { return threads <= team_of_this_thread || CheckTeam(threads); }
 
-// A thread that nothing depends on. Not thread-safe.
+// A thread for optional work. Not thread-safe.
 class GuestThread {
  public:
   GuestThread() = default;
@@ -36,19 +35,18 @@ class GuestThread {
   GuestThread(const GuestThread&) = delete;
   GuestThread& operator=(const GuestThread&) = delete;
 
-  // Whether `body` runs in a thread now, which gets no signal but those that it causes itself. Not
-  // if the limits of this process leave too little for the program beside it, or the system
-  // refuses; the caller does without. What `body` throws ends the thread and nothing else. The
-  // stack is said, because the default follows RLIMIT_STACK. REQUIRES: !joinable().
+  // Returns true if `body` now runs in a thread. The thread gets only signals that it causes
+  // itself. Returns false if the limits of this process leave too little, or if the system refuses.
+  // An exception from `body` ends the thread and nothing else. The stack size is explicit, because
+  // the default follows RLIMIT_STACK. REQUIRES: !joinable().
   bool Start(std::function<void()> body, size_t stack_bytes = kStackBytes);
-  // Drivers and libraries compile in the background.
+  // Large enough for drivers and libraries that compile in the background.
   static constexpr size_t kStackBytes = size_t{8} << 20;
-  // False where Start() would fail because it failed less than a second ago. Costs a look at the
-  // clock.
+  // False if Start() failed less than a second ago and would fail again. Costs one clock read.
   static bool MayStart();
 
   bool joinable() const { return is_joinable_; }
-  // Waits for the end of the thread, if there is one.
+  // Waits for the thread to end; returns at once without one.
   void Join();
 
  private:

@@ -28,7 +28,7 @@
 namespace attune {
 namespace {
 
-constexpr std::string_view kLetters = "drw";  // Of the complaints.
+constexpr std::string_view kLetters = "drw";  // One per Complaint.
 constexpr size_t kWordDigits = 16;
 constexpr time_t kMarkLifeS = 24 * 3600;
 
@@ -38,11 +38,12 @@ struct Identity {
   bool is_noted = false;
 };
 
-// Global because it belongs to the process, and nobody can hand down what was so at its start.
+// Global because the state belongs to the process and exists before any caller.
 std::array<Identity, 3> at_start;
 std::array<std::atomic<bool>, kLetters.size()> has_reported = {};
 
-// The value in the environment itself, because setenv() would move what other threads read.
+// The value inside the environment block, because setenv() would move strings that other threads
+// read.
 char* ReportedInEnvironment() {
   char* reported = std::getenv(kReportedVariable);
   if (reported == nullptr) return nullptr;
@@ -53,8 +54,7 @@ char* ReportedInEnvironment() {
   return is_ours ? reported : nullptr;
 }
 
-// Opens this user's folder for marks in `parent`; invalid where there can be none that others keep
-// out of.
+// Opens this user's folder for marks in `parent`. Invalid if other users can access the folder.
 UniqueFd OpenMarks(const char* parent) {
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
   char path[64];
@@ -79,8 +79,8 @@ void RemoveOldMarks(int folder) {
   });
 }
 
-// Whether this process is the first of its tree to leave the mark; true where none can be left.
-// Allocates no memory, because a process may complain when it ends inside of malloc().
+// Returns true if this process is the first of its tree to leave the mark, or if no folder can hold
+// a mark. Allocates no memory, because a process may complain when it ends inside malloc().
 bool LeaveMark(const char* name) {
   for (const char* parent : {"/tmp", "/dev/shm", "/var/tmp"}) {
     const UniqueFd folder = OpenMarks(parent);
@@ -94,7 +94,7 @@ bool LeaveMark(const char* name) {
   return true;
 }
 
-// Whether `descriptor` takes PIPE_BUF bytes now. A reader that is slow for a moment is waited for.
+// True if `descriptor` takes PIPE_BUF bytes within kPatienceMs.
 bool IsReadyToTake(int descriptor) {
   constexpr int kPatienceMs = 5;
   pollfd asked = {descriptor, POLLOUT, 0};
@@ -105,7 +105,7 @@ bool IsReadyToTake(int descriptor) {
 
 std::string NothingReported() {
   uint64_t word = 0;
-  // Where there is nothing random, marks of different trees may be the same.
+  // Without random numbers, marks of different trees may collide.
   if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) word = ::getpid();
   return fmt::format("{}{:016x}", std::string(kLetters.size(), '-'), word);
 }
@@ -114,7 +114,7 @@ void NoteStandardStreams() {
   for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat info {};
     const bool is_open = ::fstat(descriptor, &info) == 0;
-    // One that is closed stays so: what is opened there later is the program's own.
+    // A stream that is closed now stays off limits: a file opened there later is the program's own.
     at_start[static_cast<size_t>(descriptor)] = {is_open ? info.st_dev : 0,
                                                  is_open ? info.st_ino : 0, true};
   }
@@ -135,7 +135,7 @@ void WriteToHost(int descriptor, std::string_view text) {
   const SignalHeld no_reader(SIGPIPE);
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return;
-  // A file takes everything, and what is beside another line there stays one line.
+  // A file takes everything in one write, which keeps lines of several processes whole.
   const size_t part = S_ISREG(info.st_mode) ? text.size() : PIPE_BUF;
   while (!text.empty()) {
     if (!IsReadyToTake(descriptor)) return;

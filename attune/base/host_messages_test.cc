@@ -18,12 +18,12 @@
 namespace attune {
 namespace {
 
-// The exit status of a child that runs `body`: each has a process of its own, as what is noted of
-// one cannot be taken back.
+// Runs `body` in a child and returns its exit status. Each test needs its own process, because
+// recorded state of a process is permanent.
 int StatusOfChild(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
-    // It has one thread, although other tests of this program have started some.
+    // The child has one thread, even if other tests of this program have started some.
     __libc_single_threaded = 1;
     ::_exit(body());
   }
@@ -32,7 +32,7 @@ int StatusOfChild(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Puts the writing end of a new pipe at descriptor 2; the reading end.
+// Puts the write end of a new pipe at descriptor 2; returns the read end.
 int PipeAtStandardError() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -84,7 +84,7 @@ TEST(HostMessages, APipeThatNobodyReadsEndsNoProgram) {
             0);
 }
 
-// Whether WriteToHost() leaves a full pipe or socket at descriptor 2 alone.
+// True if WriteToHost() leaves a full pipe or socket at descriptor 2 alone.
 bool PassesOver(const std::function<bool()>& open_streams) {
   return StatusOfChild([&] {
            if (!open_streams()) return 1;
@@ -126,7 +126,7 @@ TEST(HostMessages, OneProcessOfATreeComplainsAlsoWhereTmpIsReadOnly) {
               if (::unshare(CLONE_NEWNS) != 0 ||
                   ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
                   ::mount("none", "/tmp", "tmpfs", MS_RDONLY, nullptr) != 0) {
-                return 0;  // Not even the superuser may.
+                return 0;  // Not even root may.
               }
               ::unsetenv(kReportedVariable);
               NoteStandardStreams();
@@ -141,12 +141,12 @@ TEST(HostMessages, OneProcessOfATreeComplains) {
               ::unsetenv(kReportedVariable);
               NoteStandardStreams();
               if (std::getenv(kReportedVariable) == nullptr) return 1;
-              // Siblings, of which none comes from the other.
+              // Siblings: neither is an ancestor of the other.
               const auto complain = [] { return BeginComplaint(Complaint::kDatabase) ? 1 : 0; };
               if (StatusOfChild(complain) + StatusOfChild(complain) + StatusOfChild(complain) != 1)
                 return 2;
               if (BeginComplaint(Complaint::kDatabase)) return 3;
-              // Of something else.
+              // A different complaint.
               if (!BeginComplaint(Complaint::kRecording)) return 4;
               return StatusOfChild([] { return BeginComplaint(Complaint::kRecording) ? 1 : 0; });
             }),

@@ -17,12 +17,12 @@
 namespace attune {
 namespace {
 
-// The kernel shows no longer path.
+// The kernel shows no longer path than this.
 constexpr size_t kMaxLine = 4096 + 256;
 constexpr char kDeleted[] = " (deleted)";
 
-// The root of the process when this code was loaded. In another root the paths of the kernel lead
-// to the files of others.
+// The root of the process when this code was loaded. In another root the kernel's paths name other
+// files.
 struct Root {
   bool is_known = false;
   dev_t device = 0;
@@ -40,7 +40,7 @@ struct Root {
 
 constinit Root first_root;
 
-// Before other constructors, which may ask for paths.
+// Runs before other constructors, which may ask for paths.
 constexpr int kBeforeOthers = 101;
 [[gnu::constructor(kBeforeOthers)]] void RememberRoot() { first_root = Root::Now(); }
 
@@ -50,16 +50,17 @@ struct Mapping {
   uint64_t offset = 0;
   dev_t device = 0;
   uint64_t inode = 0;
-  const char* path = nullptr;  // In the line.
+  const char* path = nullptr;  // Points into the line.
 };
 
-// "7f12-7f13 r--p 00000000 08:01 1234      /usr/lib/libx.so". Without a path: a mapping of no file.
+// Parses "7f12-7f13 r--p 00000000 08:01 1234 /usr/lib/libx.so". False if the line has no path, so
+// no file is mapped.
 bool ReadLine(char* line, Mapping& mapping) {
   char* at = line;
   mapping.begin = ::strtoull(at, &at, 16);
   if (*at != '-') return false;
   mapping.end = ::strtoull(at + 1, &at, 16);
-  at = ::strchr(at + 1, ' ');  // Behind the permissions.
+  at = ::strchr(at + 1, ' ');  // After the permissions.
   if (at == nullptr) return false;
   mapping.offset = ::strtoull(at, &at, 16);
   if (*at != ' ') return false;
@@ -73,7 +74,7 @@ bool ReadLine(char* line, Mapping& mapping) {
   return *at == '/';
 }
 
-// Calls `take` with each mapping of a file until that returns true.
+// Calls `take` with each mapping of a file until `take` returns true.
 template <class Take>
 bool VisitMappings(const UniqueFd& maps, const Take& take) {
   char line[kMaxLine];
@@ -101,8 +102,8 @@ bool VisitMappings(const UniqueFd& maps, const Take& take) {
   }
 }
 
-// Whether the file begins as the mapping of its beginning does: with the header of a program or
-// library, which nothing changes in memory.
+// True if the file and the mapping of its beginning start with the same bytes. They hold the header
+// of a program or library, which does not change in memory.
 bool BeginsAlike(const char* path, const char* memory, size_t size) {
   char bytes[512];
   const size_t wanted = size < sizeof bytes ? size : sizeof bytes;
@@ -112,8 +113,8 @@ bool BeginsAlike(const char* path, const char* memory, size_t size) {
   return got == static_cast<ssize_t>(wanted) && ::memcmp(bytes, memory, wanted) == 0;
 }
 
-// Whether stat() tells another device, or another inode, than the kernel shows for a mapping: that
-// of a layer below, or of the whole of several volumes.
+// True if stat() reports another device or inode than the kernel shows for a mapping. Overlayfs
+// shows those of a lower layer; Btrfs shows those of the whole file system.
 bool HasOtherNumbers(const char* path) {
   struct statfs system;
   return ::statfs(path, &system) == 0 &&
@@ -144,7 +145,7 @@ MappedFile FindMappedFile(const void* address, char* path, size_t size) {
   }
   if (!first_root.IsSameAs(Root::Now())) return MappedFile::kOtherRoot;
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  Mapping head;  // Of the beginning of the last file that began.
+  Mapping head;  // The last mapping at offset 0.
   uint64_t head_inode = 0;
   Mapping found;
   const bool is_found = VisitMappings(maps, [&](const Mapping& mapping) {
@@ -163,7 +164,7 @@ MappedFile FindMappedFile(const void* address, char* path, size_t size) {
   });
   if (!is_found || found.inode == 0) return MappedFile::kNone;
   if (head_inode != found.inode) head.begin = 0;
-  // A name may end like that of a deleted file.
+  // The name of an existing file may end in " (deleted)".
   struct stat info;
   if (EndsAsDeleted(path) && !(::stat(path, &info) == 0 && info.st_ino == found.inode)) {
     return MappedFile::kReplaced;
@@ -185,7 +186,7 @@ const char* Reason(MappedFile failure) {
     case MappedFile::kNone:
       break;
   }
-  return "the kernel does not tell its path";
+  return "the kernel does not report its path";
 }
 
 }  // namespace attune

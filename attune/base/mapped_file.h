@@ -1,4 +1,4 @@
-// The file behind an address of this process, as the kernel has it. Needs the C library alone,
+// The file behind an address of this process, as the kernel reports it. Needs the C library alone,
 // because preload libraries compile it, too.
 #pragma once
 
@@ -10,14 +10,14 @@ enum class MappedFile {
   kFound,
   kNoProc,        // /proc is not mounted, or cannot be read.
   kNoDescriptor,  // Too many files are open.
-  kOtherRoot,     // The process has changed its root: paths may lead to the files of others.
-  kNone,          // No file is mapped there, or its path is longer than the room for it.
+  kOtherRoot,     // The process has changed its root, so paths may name other files.
+  kNone,          // No file is mapped there, or `path` is too small.
   kReplaced,      // The file was deleted or replaced after it was mapped.
 };
 
-// Writes the absolute path of the file that is mapped at `address` to `path`, which has room for
-// `size` bytes. Independent of argv[0], of the current folder and of the name by which the loader
-// knows the file. kFound promises that the path names the mapped file now.
+// Writes the absolute path of the file that is mapped at `address` to `path`, which has `size`
+// bytes. Independent of argv[0], the current folder and the name that the loader uses. kFound
+// promises that the path names the mapped file now.
 [[gnu::visibility("hidden")]] MappedFile FindMappedFile(const void* address, char* path,
                                                         size_t size);
 

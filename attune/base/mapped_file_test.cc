@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBytes = 8192;
 
-// A file of 8 KiB that is mapped.
+// A mapped file of 8 KiB.
 class MappedFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -48,7 +48,7 @@ class MappedFileTest : public ::testing::Test {
     return static_cast<const char*>(memory_);
   }
 
-  // Of an address in the second page.
+  // An address in the second page.
   MappedFile Find() {
     return FindMappedFile(static_cast<const char*>(memory_) + 5000, found_, sizeof found_);
   }
@@ -79,7 +79,7 @@ TEST_F(MappedFileTest, AFileThatWasDeletedIsNoPath) {
   fs::remove(path_);
   EXPECT_EQ(Find(), MappedFile::kReplaced);
 
-  // Not even if somebody makes the name that the kernel shows.
+  // Not even if another process creates the name that the kernel shows.
   Write(folder_ / "file (deleted)", 'b');
   EXPECT_EQ(Find(), MappedFile::kReplaced);
 }
@@ -105,7 +105,7 @@ TEST_F(MappedFileTest, ACopyIsNotTheFile) {
   EXPECT_EQ(Find(), MappedFile::kReplaced);
 }
 
-// Which may have the file by a link, and others beside it.
+// The other root may contain the file by a link, next to other files.
 TEST_F(MappedFileTest, InAnotherRootThereIsNoPath) {
   Map("file");
   constexpr int kNoRoot = 77;

@@ -22,9 +22,9 @@ bool IsSame(const std::optional<Info>& one, const std::optional<Info>& other) {
   return one && other && one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-// Whether `fd` is what was opened at `path`, which was `before`. Between open() and a look at what
-// it has opened, the program may have closed the descriptor and got its number for a file of its
-// own: to a thread that stands behind all others that is a long time.
+// True if `fd` is the file at `path`, which was `before`. Between open() and fstat() the program
+// can close the descriptor and reuse its number for its own file. That gap can be long for a thread
+// of low priority.
 bool IsOpenedAt(const char* path, int flags, const std::optional<Info>& before,
                 const UniqueFd& fd) {
   Info info{};

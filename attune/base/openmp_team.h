@@ -1,9 +1,9 @@
-// How many threads OpenMP gives a library that this thread calls.
+// The number of threads that OpenMP gives a library called by this thread.
 #pragma once
 
 namespace attune {
 
-// Functions of the OpenMP runtime that the library uses; null where there is none.
+// Functions of the OpenMP runtime that the library uses; null if absent.
 struct OpenMpFunctions {
   int (*get_dynamic)() = nullptr;
   void (*set_dynamic)(int) = nullptr;
@@ -12,8 +12,8 @@ struct OpenMpFunctions {
   int (*get_thread_limit)() = nullptr;
 };
 
-// While it lives, OpenMP gives this thread the threads that are asked for. With OMP_DYNAMIC or
-// omp_set_dynamic(), of which the program has the say, it may give fewer: oneDNN then leaves out
+// While an object lives, OpenMP gives this thread as many threads as it requests. With OMP_DYNAMIC
+// or omp_set_dynamic(), which the program controls, OpenMP may give fewer. oneDNN then leaves out
 // parts of a result, and BLIS ends the process.
 class FullTeam {
  public:
@@ -33,8 +33,8 @@ class FullTeam {
   bool was_dynamic_ = false;
 };
 
-// False where OpenMP gives fewer than `threads` even so: within a parallel region of the program
-// (unless regions may be nested), and beyond OMP_THREAD_LIMIT.
+// False if OpenMP gives fewer than `threads` even with FullTeam: beyond OMP_THREAD_LIMIT, and
+// within a parallel region of the program unless regions may be nested.
 inline bool GivesFullTeam(const OpenMpFunctions& openmp, int threads) {
   if (threads <= 1 || openmp.get_active_level == nullptr ||
       openmp.get_max_active_levels == nullptr || openmp.get_thread_limit == nullptr) {

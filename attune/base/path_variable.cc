@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 char start_folder[PATH_MAX];
 
 [[gnu::constructor]] void RememberStartFolder() {
-  // The kernel begins with "(unreachable)" what lies outside of the root of this process.
+  // The kernel prefixes a folder outside the root of this process with "(unreachable)".
   if (::getcwd(start_folder, sizeof start_folder) == nullptr || start_folder[0] != '/') {
     start_folder[0] = '\0';
   }
@@ -28,7 +28,7 @@ char start_folder[PATH_MAX];
 }  // namespace
 
 fs::path StartFolder() {
-  // A preload library was there from the start, and opens libattune.so at the first product.
+  // A preload library starts with the program and opens libattune.so at the first product.
   using Folder = const char*();
   auto* const told = reinterpret_cast<Folder*>(::dlsym(RTLD_DEFAULT, "attune_start_folder"));
   return told != nullptr ? told() : start_folder;
@@ -37,7 +37,7 @@ fs::path StartFolder() {
 std::string FromStart(std::string_view path) {
   if (path.empty() || path.front() == '/') return std::string(path);
   const fs::path start = StartFolder();
-  // Nothing can be there, and the message names it.
+  // No file can exist below /deleted, and error messages show the name.
   return ((start.empty() ? fs::path("/deleted") : start) / path).string();
 }
 

@@ -1,5 +1,5 @@
-// Paths that a user gives in variables of the environment. They mean the same for the life of the
-// process, wherever it changes its folder to (docs/serving.md).
+// Paths in environment variables. A path keeps its meaning for the life of the process, even after
+// chdir() (docs/serving.md).
 #pragma once
 
 #include <filesystem>
@@ -10,25 +10,25 @@
 
 namespace attune {
 
-// The folder in which the process was when it loaded this code, or the preload library of attune
-// that opened it; empty if that was deleted.
+// The current folder of the process at the time it loaded this code, or the preload library of
+// attune that opened it. Empty if that folder had been deleted.
 [[gnu::visibility("hidden")]] std::filesystem::path StartFolder();
 
-// `path` of a file with data, absolute: a relative one is seen from StartFolder(). Empty stays so.
+// `path` of a data file, made absolute against StartFolder(). An empty path stays empty.
 [[gnu::visibility("hidden")]] std::string FromStart(std::string_view path);
 
-// The same for each path of a list that ':' separates.
+// FromStart() for each path of a list that ':' separates.
 [[gnu::visibility("hidden")]] std::string ListFromStart(std::string_view paths);
 
-// kInvalidArgument if `path`, which `variable` names, is relative: code is loaded, compiled or
-// executed by absolute paths alone, because the folder of a process may be anybody's.
+// kInvalidArgument if `path`, the value of `variable`, is relative. Code is loaded, compiled and
+// executed by absolute paths alone, because any user may control the current folder.
 Status CheckCodePath(std::string_view variable, std::string_view path);
 
-// The path of code in `variable`; empty if it is not set.
+// The code path in `variable`; empty if it is unset.
 Result<std::filesystem::path> CodePathIn(const char* variable);
 
-// The same for programs and libraries that the system finds by their name alone, in PATH or as
-// dlopen() does: a name without a slash is returned as it is.
+// As CodePathIn(), for programs and libraries that PATH or dlopen() finds by name: returns a name
+// without a slash unchanged.
 Result<std::string> CodeNameIn(const char* variable);
 
 }  // namespace attune

@@ -17,15 +17,14 @@ namespace attune {
 namespace {
 
 constexpr size_t kMostPathBytes = 4096;
-// A dozen lines, each with a path.
+// Enough for a dozen lines, each with a path.
 constexpr size_t kMostMembershipBytes = 16384;
 constexpr int kMostDescriptors = 64;
 
 uint64_t Smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 uint64_t LeftOf(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
 
-// Reads `folder`/`name` from its beginning, up to `size` - 1 bytes, and ends them with a 0. False
-// if there is nothing.
+// Reads up to `size` - 1 bytes of `folder`/`name` and appends a 0. False if it reads nothing.
 bool ReadText(const char* folder, const char* name, char* text, size_t size) {
   char path[kMostPathBytes];
   const int length = std::snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -41,7 +40,7 @@ bool ReadText(const char* folder, const char* name, char* text, size_t size) {
   return used > 0;
 }
 
-// The number in a file; kUnlimitedRoom for "max", and where there is no such file.
+// The number in a file; kUnlimitedRoom for "max" or a missing file.
 uint64_t NumberIn(const char* folder, const char* name) {
   char text[64];
   if (!ReadText(folder, name, text, sizeof text)) return kUnlimitedRoom;
@@ -50,7 +49,7 @@ uint64_t NumberIn(const char* folder, const char* name) {
   return end == text ? kUnlimitedRoom : value;
 }
 
-// The number behind `field` at the beginning of a line of `text`; 0 if there is none.
+// The number after `field` at the beginning of a line of `text`; 0 if absent.
 uint64_t FieldOf(const char* text, const char* field) {
   const size_t length = std::strlen(field);
   for (const char* line = text; line != nullptr && *line != '\0';) {
@@ -61,7 +60,7 @@ uint64_t FieldOf(const char* text, const char* field) {
   return 0;
 }
 
-// What one cgroup leaves of a resource.
+// The room that one cgroup leaves of a resource.
 using RoomOfGroup = uint64_t (*)(const char* folder, bool is_version2);
 
 uint64_t ThreadsOfGroup(const char* folder, bool) {
@@ -72,11 +71,11 @@ uint64_t ThreadsOfGroup(const char* folder, bool) {
 }
 
 uint64_t MemoryOfGroup(const char* folder, bool is_version2) {
-  // Above memory.high nothing is killed, but every allocation waits.
+  // Above memory.high the kernel kills nothing, but every allocation waits.
   const uint64_t limit =
       is_version2 ? Smaller(NumberIn(folder, "memory.max"), NumberIn(folder, "memory.high"))
                   : NumberIn(folder, "memory.limit_in_bytes");
-  // Version 1 says no limit as the largest number of whole pages.
+  // Version 1 expresses no limit as the largest number of whole pages.
   constexpr uint64_t kNoLimit = uint64_t{1} << 60;
   if (limit >= kNoLimit) return kUnlimitedRoom;
   const uint64_t used = NumberIn(folder, is_version2 ? "memory.current" : "memory.usage_in_bytes");
@@ -88,7 +87,8 @@ uint64_t MemoryOfGroup(const char* folder, bool is_version2) {
   return LeftOf(limit, LeftOf(used, reclaimable));
 }
 
-// Of the group `path` beneath the mount `top`, and of all above it: a limit binds what is below.
+// The minimum over the group `path` beneath the mount `top` and its ancestors, whose limits bind
+// it.
 uint64_t RoomUpwards(const char* top, const char* path, bool is_version2, RoomOfGroup room_of) {
   char folder[kMostPathBytes];
   const int length = std::snprintf(folder, sizeof folder, "%s%s", top, path);
@@ -126,7 +126,7 @@ uint64_t RoomOfMembership(const char* cgroups, const char* line, const char* con
   const bool is_version2 = second == first + 1;
   if (!is_version2 && !Names(first + 1, second, controller)) return kUnlimitedRoom;
   uint64_t room = kUnlimitedRoom;
-  // Beside version 1, version 2 is mounted in a folder of its own.
+  // If version 1 is mounted, version 2 has a folder of its own.
   for (const char* mount : {is_version2 ? "" : controller, is_version2 ? "unified" : nullptr}) {
     if (mount == nullptr) continue;
     char top[kMostPathBytes];
@@ -141,7 +141,7 @@ uint64_t RoomOfMembership(const char* cgroups, const char* line, const char* con
 uint64_t RoomInCgroups(const RoomSources& sources, const char* controller, RoomOfGroup room_of) {
   char memberships[kMostMembershipBytes];
   if (!ReadText(sources.proc, "self/cgroup", memberships, sizeof memberships)) {
-    // A system without cgroups, or one that does not tell.
+    // Unlimited on a system without cgroups; 0 if /proc is unreadable.
     return ReadText(sources.proc, "self/statm", memberships, sizeof memberships) ? kUnlimitedRoom
                                                                                  : 0;
   }
@@ -161,7 +161,8 @@ uint64_t LimitOf(__rlimit_resource resource) {
   return limit.rlim_cur;
 }
 
-// Threads of the whole system; kUnlimitedRoom if it does not tell. "0.2 0.1 0.1 1/234 4711".
+// Threads of the whole system, from a line like "0.2 0.1 0.1 1/234 4711". kUnlimitedRoom if
+// unknown.
 uint64_t ThreadsOfSystem(const char* proc) {
   char text[128];
   if (!ReadText(proc, "loadavg", text, sizeof text)) return kUnlimitedRoom;
@@ -169,7 +170,7 @@ uint64_t ThreadsOfSystem(const char* proc) {
   return slash == nullptr ? kUnlimitedRoom : std::strtoull(slash + 1, nullptr, 10);
 }
 
-// Threads of the user of this process that it can see.
+// Threads of this user that this process can see.
 uint64_t ThreadsOfUser(const char* proc) {
   UniqueFd opened = OpenAboveStandard(proc, O_RDONLY | O_DIRECTORY);
   DIR* folder = opened.valid() ? ::fdopendir(opened.get()) : nullptr;
@@ -188,8 +189,8 @@ uint64_t ThreadsOfUser(const char* proc) {
   return threads;
 }
 
-// All threads of the system are no fewer than those of one user, and counted at once; the user's
-// own are looked for only where that leaves little.
+// One read gives the thread count of the system, an upper bound for one user. The user's own
+// threads are counted only if that bound leaves little room.
 uint64_t RoomByUserLimit(const char* proc) {
   const uint64_t limit = LimitOf(RLIMIT_NPROC);
   if (limit == kUnlimitedRoom) return kUnlimitedRoom;

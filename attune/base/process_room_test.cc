@@ -21,7 +21,7 @@
 namespace attune {
 namespace {
 
-// A system that is files of a folder: no limit but what a test writes.
+// A fake system in a folder, without limits except those that a test writes.
 class ProcessRoomTest : public ::testing::Test {
  protected:
   ProcessRoomTest()
@@ -127,7 +127,7 @@ TEST_F(ProcessRoomTest, NoLimitOnMemoryIsNone) {
   EXPECT_EQ(MemoryRoom(sources_), kUnlimitedRoom);
 }
 
-// Runs what follows under a limit of this process.
+// Sets a limit of this process for the current scope.
 class LimitSet {
  public:
   LimitSet(__rlimit_resource resource, rlim_t value) : resource_(resource) {
@@ -162,7 +162,7 @@ TEST_F(ProcessRoomTest, DescriptorsAreCountedByOpeningThem) {
   EXPECT_TRUE(HasDescriptors(4));
 }
 
-// A pipe stands for a file, so that the reading lasts until somebody has looked.
+// A pipe replaces the file, so that reading lasts until the test has looked.
 TEST_F(ProcessRoomTest, NothingIsHeldInTheStandardDescriptors) {
   const std::filesystem::path file = folder_ / "proc/self/statm";
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);

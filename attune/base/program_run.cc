@@ -234,7 +234,7 @@ std::string FindProgram(const std::string& name) {
   }
   std::istringstream folders(VariableOr("PATH", ""));
   for (std::string folder; std::getline(folders, folder, ':');) {
-    // Not in a relative folder, which may be anybody's.
+    // Skips relative folders, because any user may control them.
     const fs::path path = fs::path(folder) / name;
     if (path.is_absolute() && IsProgram(path)) return path.string();
   }

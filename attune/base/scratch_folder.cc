@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::Make(const std::string& name) {
   std::error_code error;
   const fs::path named = fs::temp_directory_path(error);
-  // What is compiled in there is loaded later, when the program may have changed its folder.
+  // Absolute, because the program may change its folder before it loads the compiled code.
   const fs::path parent = error ? "/tmp" : FromStart(named.string());
   std::string path = (parent / (name + "-XXXXXX")).string();
   if (::mkdtemp(path.data()) == nullptr) {

@@ -5,7 +5,7 @@
 namespace attune {
 namespace {
 
-// The floor where nothing is known.
+// The floor if the bounds are unknown.
 constexpr uintptr_t kNowhere = UINTPTR_MAX;
 
 AmpleStack BoundsOfThisThread() {

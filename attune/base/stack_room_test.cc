@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-// What `ask` answers in a thread with so much stack.
+// The result of `ask` in a thread with that stack size.
 bool InThread(size_t stack_bytes, bool (*ask)()) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
@@ -30,7 +30,7 @@ bool InThread(size_t stack_bytes, bool (*ask)()) {
   return answer != nullptr;
 }
 
-// Its frame is beneath those of its callers.
+// A function with its own frame below those of its callers.
 [[gnu::noinline]] bool Ask() { return HasAmpleStack(); }
 
 bool answer_of_other_stack = false;

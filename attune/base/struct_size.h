@@ -1,4 +1,4 @@
-// Structs of the C interface that may grow: whether their struct_size can be one.
+// Checks the struct_size of C interface structs, which may grow with releases.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace attune {
 
-// More than any release will have: what is larger was never set.
+// Above the size of any release; a larger value was never initialized.
 inline constexpr size_t kMostStructSize = 4096;
 
-// Whether `given` can be the size of a struct of some release whose first one had `least`. Every
-// release ends a struct at a multiple of 8, so what is in between would cut a field in two.
-// `fields_of` ("the options") and `set_with` ("ATTUNE_OPTIONS_INIT") are for the message.
+// Ok if `given` can be the size of the struct in a release; the first release had `least`. Every
+// release ends a struct at a multiple of 8, so other sizes would cut a field in two. `fields_of`
+// ("the options") and `set_with` ("ATTUNE_OPTIONS_INIT") are for the message.
 Status CheckStructSize(size_t given, size_t least, std::string_view fields_of,
                        std::string_view set_with);
 

@@ -8,9 +8,9 @@
 
 namespace attune {
 
-// In a program of others, which may close descriptors that it does not know and get their numbers
-// for its own files at any moment: what is closed at the end is only what was opened. Who holds one
-// while the program runs on asks is_ours() before each use, which is a system call of 0.2 us.
+// Owns a descriptor in a host program, which may close it at any moment and reuse its number. So
+// the destructor closes only the file that was opened. An owner that holds one while the program
+// runs calls is_ours() before each use, a system call of 0.2 us.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -31,9 +31,10 @@ class UniqueFd {
 
   bool valid() const { return fd_ >= 0; }
   int get() const { return fd_; }
-  // Whether it still stands for what was opened. The program may take it right after this.
+  // True if the descriptor still refers to the file that was opened. The program may reuse it right
+  // after.
   bool is_ours() const { return fd_ >= 0 && FileOf(fd_) == file_; }
-  // For poll(), which passes over -1.
+  // For poll(), which ignores -1.
   int get_if_ours() const { return is_ours() ? fd_ : -1; }
 
   // Gives up ownership.
@@ -45,7 +46,7 @@ class UniqueFd {
   }
 
  private:
-  // Which file, pipe or socket a descriptor stands for.
+  // Identifies the file, pipe or socket of a descriptor.
   struct File {
     dev_t device = 0;
     ino_t inode = 0;

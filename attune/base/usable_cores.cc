@@ -45,19 +45,19 @@ bool NamesCpuController(std::string_view controllers) {
   return false;
 }
 
-// The number that `name` begins with; 0 if it has none that is positive.
+// The positive number at the beginning of the value of `name`; 0 if there is none.
 int NumberOf(const ProcessVariables& variables, std::string_view name) {
   const std::string text = ValueOf(variables, name).value_or("");
   return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 0L, 1L << 20));
 }
 
-// The smaller of two numbers of which 0 is none.
+// The smaller of two numbers, of which 0 means no limit.
 int SmallerSet(int a, int b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
 
 }  // namespace
 
 int CoresInAffinityMask() {
-  // Larger than any machine that the kernel supports, so the call cannot fail for size.
+  // Larger than any machine that the kernel supports, so the size is sufficient.
   constexpr int kMaxCores = 8192;
   cpu_set_t* set = CPU_ALLOC(kMaxCores);
   const size_t size = CPU_ALLOC_SIZE(kMaxCores);

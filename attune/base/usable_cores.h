@@ -11,7 +11,7 @@ namespace attune {
 // By the affinity mask and by the quota of the cgroup, whichever is less; at least 1.
 int UsableCores();
 
-// By the affinity mask alone: how many threads libraries start that nobody has told a number.
+// Cores in the affinity mask: the default thread count of libraries.
 int CoresInAffinityMask();
 
 // Cores worth of time that the cgroups (v2 and v1) of this process grant, rounded up; 0 means no
@@ -19,9 +19,9 @@ int CoresInAffinityMask();
 // mounted.
 int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view membership);
 
-// Threads that the user allows the BLAS of a program, which attune stands for: the smallest of
-// OPENBLAS_NUM_THREADS, GOTO_NUM_THREADS, BLIS_NUM_THREADS and MKL_NUM_THREADS that is set, else
-// OMP_NUM_THREADS (its first number); never more than OMP_THREAD_LIMIT. 0: as many as it likes.
+// The thread limit that the user set for the BLAS of a program, which attune replaces. The smallest
+// of OPENBLAS_NUM_THREADS, GOTO_NUM_THREADS, BLIS_NUM_THREADS and MKL_NUM_THREADS that is set, else
+// the first number of OMP_NUM_THREADS. Never more than OMP_THREAD_LIMIT. 0: no limit.
 int ThreadsAllowedBy(const ProcessVariables& variables);
 
 }  // namespace attune

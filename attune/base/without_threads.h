@@ -1,4 +1,4 @@
-// For tests: a process that may start no thread.
+// For tests: processes that may not start threads.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,14 +7,14 @@
 
 namespace attune {
 
-// Nothing of this process starts a thread any more. RLIMIT_NPROC counts for attune, also where the
-// system exempts root.
+// Keeps attune from starting threads in this process. attune applies RLIMIT_NPROC to root, too,
+// although the system exempts root.
 inline void ForbidThreads() {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_NPROC, &none);
 }
 
-// Whether `claim` holds in a child, which may do to itself what it likes.
+// True if `claim` holds in a child process, which may change its own state freely.
 template <class Claim>
 bool HoldsInChild(const Claim& claim) {
   const pid_t child = ::fork();
@@ -23,7 +23,7 @@ bool HoldsInChild(const Claim& claim) {
   return ::waitpid(child, &status, 0) == child && status == 0;
 }
 
-// Whether `claim` holds in a child that may start no thread.
+// True if `claim` holds in a child that may not start threads.
 template <class Claim>
 bool HoldsWithoutThreads(const Claim& claim) {
   return HoldsInChild([&] {

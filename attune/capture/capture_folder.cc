@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostOfOneName = 10000;
 constexpr size_t kMaxEventsBytes = 16 << 20;
-// A launch has the buffers of a device, and none has more memory.
+// 256 GiB: the buffers of a launch fit in the memory of a device, and no device has more.
 constexpr size_t kMaxLaunchBytes = size_t{1} << 38;
 
 Status WritePrivateFile(const fs::path& path, std::string_view content) {
@@ -79,7 +79,7 @@ Result<std::string> ReadLaunchFile(const fs::path& path) {
 
 void ReadOneLaunch(const fs::path& path, const fs::path& out, std::set<uint64_t>& shapes,
                    CaptureReport& report) {
-  // The captured program may still write to it, so it is read and not mapped.
+  // Do not map the file: the captured program may still write to it.
   const auto content = ReadLaunchFile(path);
   const auto launch = content.ok() ? ReadLaunch(*content) : Result<CapturedLaunch>(content.error());
   if (!launch.ok()) {

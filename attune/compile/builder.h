@@ -54,7 +54,7 @@ struct LoadedCandidate {
   Status cache_status;  // Why its state could not be kept, if so; the load is good all the same.
 };
 
-// What to do with compiler warnings. Errors are reported in the Failure of a build.
+// Handling of compiler warnings. Errors are reported in the Failure of a build.
 struct BuilderOptions {
   // False in foreign programs: compilers must not print there.
   bool warns = true;

@@ -1,4 +1,4 @@
-// Devices whose operands are handles of buffers, not addresses: what callers pass is checked.
+// Checks the operands that callers pass to devices with buffer handles instead of addresses.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace attune {
 
-// What a call does with a buffer of its caller.
+// How a call uses a buffer of its caller.
 struct BufferUse {
   std::string_view name;   // The field of attune_arguments: "a", "workspace".
   size_t least_bytes = 0;  // From the start of the buffer.
@@ -21,10 +21,10 @@ class CallerHandles {
  public:
   virtual ~CallerHandles() = default;
 
-  // Whether `handle` is a buffer that a call on this device can use so. kInvalidArgument names the
-  // field, the value and what the device takes. Called for every operand of every call: costs less
-  // than 0.2 us. An address that never was a handle is recognised without a fault, also where
-  // nothing is mapped.
+  // Checks that a call on this device can use `handle` as `use` says. kInvalidArgument names the
+  // field, the value and what the device takes. Runs for every operand of every call and costs less
+  // than 0.2 us. Rejects an address that never was a handle without a fault, even if nothing is
+  // mapped there.
   virtual Status CheckHandle(const void* handle, const BufferUse& use) const = 0;
 };
 

@@ -48,10 +48,10 @@ struct DispatchOptions {
   bool ieee_special_values = false;
   // The process was forked from one that computed: candidates that cannot run then are left out.
   bool after_fork = false;
-  // Threads of this process that a candidate on the host may compute on; 0: as many as it likes.
+  // Maximum threads of this process for a candidate on the host; 0: no limit.
   int max_threads = 0;
-  // Where a limit of the process keeps the preferred candidate from serving, nothing else does: the
-  // caller has an implementation of its own.
+  // If a limit of the process keeps the preferred candidate from serving, no other candidate
+  // serves. The caller has its own implementation.
   bool yields = false;
   // A tuned problem farther away says nothing: 2 is a factor of 4 in one size.
   double max_neighbour_distance = 2;
@@ -139,7 +139,7 @@ class Dispatcher {
                           uint64_t workspace_limit_bytes, Breadth breadth,
                           Launches launches = Launches::kExecuted) const;
 
-  // Whether making `candidate` ready calls a compiler in this process.
+  // True if making `candidate` ready calls a compiler in this process.
   bool Compiles(const Candidate& candidate) const;
 
   // Decide by Breadth::kEverything with the workspace of every option that is ready looked up,
@@ -161,7 +161,7 @@ class Dispatcher {
   // What Serve would take in that haste; `decision` is of Breadth::kEverything and not empty.
   Expectation Expect(const Problem& problem, const Decision& decision, Haste haste) const;
 
-  // Whether the caller computes what limits of the process keep from serving.
+  // True if the caller computes what process limits keep from serving.
   bool yields() const { return options_.yields; }
   // Whether a forced choice serves `problem`, whatever is known of it.
   bool Forces(const Problem& problem) const { return options_.forced.Find(problem) != nullptr; }
@@ -195,21 +195,22 @@ class Dispatcher {
   // False if it is out of scope, above the limit, of no use after a fork or in a graph, or known.
   bool Add(Draft& draft, Option option) const;
   bool RunsHere(const Candidate& candidate) const { return WhyNotHere(candidate).ok(); }
-  // kFailedPrecondition after a fork, kResourceExhausted for more threads than are allowed.
+  // kFailedPrecondition after a fork, kResourceExhausted if it needs more threads than allowed.
   Status WhyNotHere(const Candidate& candidate) const;
-  // Threads of this process that it computes on; 1 on other devices.
+  // Threads of this process that `candidate` uses; 1 on other devices.
   int64_t ThreadsOf(const Candidate& candidate) const;
-  // Of the number that is allowed; the largest that spaces have.
+  // The target with the largest thread count that is allowed and that config spaces have.
   Target AllowedTarget() const;
-  // The default of `solver` for as many threads as are allowed; after a fork the first config that
-  // runs then, or kFailedPrecondition if there is none. REQUIRES: it applies to `problem`.
+  // The default config of `solver` for the allowed number of threads. After a fork, the first
+  // config that can run then; kFailedPrecondition if there is none. REQUIRES: it applies to
+  // `problem`.
   Result<Candidate> DefaultOf(const Solver& solver, const Problem& problem) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;
-  // Ok if it applies, too, and is not IsUnwanted().
+  // Ok if it also applies and IsUnwanted() is false.
   Status MayServe(const Problem& problem, const Candidate& candidate) const;
   Status MayServe(const Problem& problem, const Solver& solver) const;
-  // True if it lacks what DispatchOptions::ieee_special_values requires.
+  // True if it lacks the trait that DispatchOptions::ieee_special_values requires.
   bool IsUnwanted(const Problem& problem, const Solver& solver) const;
   bool IsUnwanted(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.
@@ -221,11 +222,10 @@ class Dispatcher {
   // too.
   Status FitsUntried(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
-  // Ok if the system can give what `candidate` wants for its calls.
+  // Ok if the system can provide the workspace of `candidate`.
   Status CheckWorkspace(const Candidate& candidate, uint64_t needed_bytes) const;
   struct Attempt;
-  // Whether the option that was tried last lacks what a limit keeps from it, and the caller is left
-  // to compute for that.
+  // True if a limit kept the last tried option from serving and the caller is left to compute.
   bool Yields(const Attempt& attempt) const;
   // Serves by the first option that is ready; others wait in the attempt.
   bool TryReady(const Decision& decision, Attempt& attempt) const;

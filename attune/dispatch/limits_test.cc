@@ -1,4 +1,4 @@
-// What serves where limits of the process keep the preferred candidate from it.
+// Serving while process limits exclude the preferred candidate.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 
 Target HostTarget() { return {"host", "Test processor", "v1", 2, {}}; }
 
-// On as many threads as there are units, or on one. `failure` is that of every load that asks for
-// more threads than can be started.
+// A solver that runs on all units or on one thread. `failure` is the result of every load that
+// requests more threads than can start.
 class ThreadedSolver final : public Solver {
  public:
   explicit ThreadedSolver(std::string name) : id_{std::move(name), 1} {

@@ -68,8 +68,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure);
 
   const Problem& problem() const { return problem_; }
-  bool has_bias() const { return has_bias_; }  // Whether bias is one of its operands.
-  // Of each operand, in the order of Operands(problem), with the names of attune_arguments.
+  bool has_bias() const { return has_bias_; }  // True if bias is one of its operands.
+  // The use of each operand, in the order of Operands(problem), named as in attune_arguments.
   std::span<const BufferUse> operand_uses() const { return operand_uses_; }
   const Option& option() const { return option_; }  // REQUIRES: failure().ok().
   const Status& failure() const { return failure_; }

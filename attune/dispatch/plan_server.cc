@@ -29,8 +29,8 @@ MissReason ReasonOf(const Serving& serving, const Option& option) {
   return has_records ? MissReason::kStale : MissReason::kUnrecorded;
 }
 
-// Of plans apart from those of calls. No call has such words for a key: those of structs are more,
-// and those of a problem's text end in 0.
+// Marks keys of plans that are kept apart from those of calls. No call has such a key: struct keys
+// have more words, and keys from problem text end in 0.
 enum class Apart : uint64_t { kCaptured = 1, kFrugal = 2 };
 
 PlanKey KeyOfApart(const Problem& problem, uint64_t workspace_limit_bytes, Apart apart) {
@@ -47,7 +47,7 @@ PlanKey KeyOfCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
   return KeyOfApart(problem, workspace_limit_bytes, Apart::kCaptured);
 }
 
-// For a process whose limits leave nothing for what serves otherwise.
+// Fallback dispatchers for a process whose limits exclude the usual candidates.
 std::vector<std::unique_ptr<const Dispatcher>> SubstitutesOf(const DispatchParts& parts,
                                                              DispatchOptions options) {
   std::vector<std::unique_ptr<const Dispatcher>> substitutes;
@@ -172,7 +172,7 @@ Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_lim
     const ForkGate gate;
     return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
   }();
-  // What does not fit into the workspace of a caller is the caller's to change.
+  // A plan that exceeds the workspace of the caller is for the caller to change.
   const bool is_limited = !serving.ok() &&
                           serving.error().code() == StatusCode::kResourceExhausted &&
                           workspace_limit_bytes == kNoWorkspaceLimit && !substitutes_.empty();
@@ -316,7 +316,8 @@ void PlanServer::AfterFailure(const Problem& problem, const Status& failure, Lau
   // The caller has an implementation of its own, and is served once there is a record.
   const bool is_unknown = failure.code() == StatusCode::kNotFound;
   CountReason(is_unknown ? MissReason::kUnrecorded : MissReason::kFailed);
-  // A list is to have what limits keep from serving now, too; tuning it would take even more.
+  // Records the problem, so that a list includes it. Does not tune it, which would need even more
+  // resources.
   const bool is_left = failure.code() == StatusCode::kResourceExhausted && dispatcher_.yields();
   if (is_left) return LearnLater(problem, false);
   if (!is_unknown) return;
@@ -481,7 +482,7 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   const int64_t deadline_ns = now_ns + timeout.count();
   int64_t not_stopped = 0;
   stop_ns_.compare_exchange_strong(not_stopped, now_ns);
-  // An exit destroys the static objects of a compiler under its feet, which crashes the program.
+  // An exit destroys the static objects of a running compiler, which would crash the program.
   const int64_t compiler_ns = compilers_at_work_ > 0 ? stop_ns_ + kCompilerPatience.count() : 0;
   const bool loads_ended = loads_.Stop(TimeUntil(std::max(deadline_ns, compiler_ns)));
   const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));

@@ -54,8 +54,8 @@ struct ServerHooks {
   // Tunes a problem and returns when its records can be seen in `choices`. Called by one background
   // thread, or under kInline by the thread that missed.
   std::function<Status(const Problem&)> tune;
-  // Notes a problem for later; whether it is new. Called by the thread that missed, so it must be
-  // quick.
+  // Records a problem for later tuning; true if it is new. The thread that missed calls it, so it
+  // must be quick.
   std::function<Result<bool>(const Problem&)> record;
   // Hears that a plan was made, in the thread that made it.
   std::function<void()> made;
@@ -89,9 +89,9 @@ class PlanServer {
   // The plan for calls that are captured, where what serves others cannot be.
   Plan* FindOrMakeCaptured(const Problem& problem, uint64_t workspace_limit_bytes);
 
-  // The plan for a call that cannot have what the plan of its key wants: one thread computes, with
-  // the forced solver if there is one and it can, and with no more workspace than the limit. Null
-  // where the caller computes instead, and on other devices than the host.
+  // The plan for a call that cannot get the resources of its usual plan. It computes on one thread,
+  // within the workspace limit, and prefers the forced solver if that can run. Null if the caller
+  // computes instead, and on devices other than the host.
   Plan* FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes);
 
   // The same as a slot that is never evicted; to be given back with Unpin.
@@ -112,16 +112,16 @@ class PlanServer {
     return state.recording;
   }
   QueueMemory& queue_memory() { return queue_memory_; }
-  // What checks the buffers of calls; null where operands are addresses.
+  // Checks the buffers of calls; null where operands are addresses.
   const CallerHandles* caller_handles() const { return caller_handles_; }
 
   // Looks at every plan again, in the background, because `choices` has changed.
   void Refresh();
   // Whether nothing is left to be done in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Ends the background; calls are served on with what can be had without it. What was not begun is
-  // dropped. Whether all of it ended within `timeout`; what did not goes on. A compiler that is at
-  // work in this process is waited for until kCompilerPatience after the first call.
+  // Stops background work; later calls use only what is ready. Drops work that has not begun.
+  // Returns true if all of it ended within `timeout`; the rest continues. Waits for a compiler that
+  // runs in this process until kCompilerPatience after the first call.
   bool StopBackground(std::chrono::nanoseconds timeout);
   static constexpr std::chrono::nanoseconds kCompilerPatience{5'000'000'000};
 
@@ -156,7 +156,7 @@ class PlanServer {
   Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
                    Launches launches);
   Launches LaunchesOn(void* queue) const;
-  // dispatcher_'s, or that of a substitute if limits of the process leave nothing else.
+  // The serving of dispatcher_, or of a substitute if process limits leave nothing else.
   Result<Serving> Serve(const Problem& problem, uint64_t workspace_limit_bytes, Launches launches);
   Result<Serving> ServeFrugally(const Problem& problem, uint64_t workspace_limit_bytes) const;
   // Whether some thread has made a plan that may become part of a graph.
@@ -190,7 +190,8 @@ class PlanServer {
             const std::string& message) const;
 
   const Dispatcher dispatcher_;
-  // On one thread, the one without a forced choice last; none where the caller computes instead.
+  // Single-threaded dispatchers, the one without a forced choice last. Empty if the caller computes
+  // instead.
   const std::vector<std::unique_ptr<const Dispatcher>> substitutes_;
   const ServerOptions options_;
   const ServerHooks hooks_;
@@ -201,7 +202,7 @@ class PlanServer {
   std::atomic<bool> is_refresh_pending_{false};
   std::atomic<int64_t> last_miss_ns_{0};
   std::atomic<int> compilers_at_work_{0};  // In the background.
-  std::atomic<int64_t> stop_ns_{0};        // When the background was first to end; 0: not yet.
+  std::atomic<int64_t> stop_ns_{0};        // First StopBackground(); 0: not yet.
   PlanCache cache_;
   QueueMemory queue_memory_;
   RecordingQueues* const recording_queues_;  // The device's; null if it has none.

@@ -79,10 +79,10 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
                                 std::move(loaded.executable));
 }
 
-// What exceeds the memory of a cgroup ends the program, so nothing large comes near it.
+// Exceeding the memory of a cgroup ends the program, so large workspaces must leave a margin.
 Status Dispatcher::CheckWorkspace(const Candidate& candidate, uint64_t needed_bytes) const {
   constexpr uint64_t kLargeBytes = uint64_t{16} << 20;
-  constexpr uint64_t kShare = 4;  // A quarter of what is left at most.
+  constexpr uint64_t kShare = 4;  // At most a quarter of the room.
   if (needed_bytes < kLargeBytes || parts_.target.backend != "host") return Status::Ok();
   const uint64_t room = std::min(AddressRoom(), MemoryRoom());
   if (needed_bytes <= room / kShare) return Status::Ok();

@@ -87,7 +87,7 @@ void WorkQueue::Work() {
     try {
       task();
     } catch (const std::exception&) {
-      // No memory, most likely. What it was to make ready is looked at again when it is missed.
+      // Most likely out of memory. The next miss retries the task.
     }
     lock.lock();
     is_busy_ = false;

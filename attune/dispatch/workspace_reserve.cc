@@ -48,7 +48,7 @@ void WorkspaceReserve::PrepareBeyond(size_t needed_bytes, size_t size_bytes) {
 }
 
 void WorkspaceReserve::MakeSpare(size_t size_bytes) {
-  // What exceeds the memory of a cgroup ends the program.
+  // Exceeding the memory of a cgroup ends the program.
   const bool has_room = MemoryRoom() >= kMemoryReserveBytes + size_bytes &&
                         AddressRoom() >= kAddressReserveBytes + size_bytes;
   auto made = has_room ? device_.AllocateTouched(size_bytes)

@@ -30,13 +30,13 @@ struct RankedText {
   int64_t workspace_bytes = 0;
 };
 
-// Immutable; a newer index is another file under the same name. What was read of this one stays
-// readable, and all of it if it has at most CopiedFile::kWholeBytes.
+// Immutable; a newer index is another file under the same name. Pages that were read stay readable.
+// Open() reads a file of at most CopiedFile::kWholeBytes completely.
 class ChoiceIndex final : public ChoiceSource {
  public:
-  // Opens `path` and checks its header: a millisecond at most, whatever its size. kNotFound if
-  // there is no such file, kFailedPrecondition for another format version or byte order, kDataLoss
-  // if it is damaged or not an index. Entries are checked when they are read.
+  // Opens `path` and checks its header. Takes at most a millisecond, whatever the size. kNotFound
+  // if there is no such file, kFailedPrecondition for another format version or byte order,
+  // kDataLoss if it is damaged or not an index. Entries are checked when they are read.
   static Result<std::unique_ptr<ChoiceIndex>> Open(const std::filesystem::path& path);
   // An index whose file is `bytes`.
   static Result<std::unique_ptr<ChoiceIndex>> Over(std::string bytes);
@@ -55,8 +55,8 @@ class ChoiceIndex final : public ChoiceSource {
 
   // For who makes the next index.
   const IndexFile& file() const { return *file_; }
-  // The whole file: reading it all takes as long as the file is large. kUnavailable if it was
-  // changed since it was opened.
+  // The whole file. The first call reads it, in time proportional to its size. kUnavailable if the
+  // file changed after Open().
   Result<std::string_view> bytes() const;
   int64_t size_bytes() const;
 

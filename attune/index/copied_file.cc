@@ -30,7 +30,7 @@ Status Changed(const std::filesystem::path& path) {
                                  path.string()));
 }
 
-// The number of bytes that there are; fewer than asked for at the end of the file alone.
+// Returns the number of bytes read, which is smaller than asked only at the end of the file.
 ssize_t ReadAt(int fd, char* to, uint64_t offset, uint64_t size_bytes) {
   uint64_t done = 0;
   while (done < size_bytes) {
@@ -44,7 +44,7 @@ ssize_t ReadAt(int fd, char* to, uint64_t offset, uint64_t size_bytes) {
   return static_cast<ssize_t>(done);
 }
 
-// Not to wait for a writer if it is a pipe.
+// Does not wait for a writer if the file is a pipe.
 UniqueFd OpenToRead(const std::filesystem::path& path) {
   return OpenFile(path, O_RDONLY | O_NONBLOCK);
 }
@@ -87,7 +87,7 @@ Status CopiedFile::ReadWhole(int fd) {
   data_ = owned_.data();
   const ssize_t got = ReadAt(fd, data_, 0, size_);
   if (got < 0) return CannotRead(path_, errno);
-  // One that is cut meanwhile is too short for what its header says.
+  // If the file was cut meanwhile, its size contradicts its header.
   size_ = static_cast<size_t>(got);
   return Status::Ok();
 }
@@ -99,7 +99,7 @@ Status CopiedFile::Reserve() {
     return ResourceExhausted(fmt::format("Cannot read the index '{}': {} bytes of memory: {}.",
                                          path_.string(), size_, strerror(errno)));
   }
-  // Lookups hash all over the file: a large page would be memory for what nobody asks for.
+  // Lookups touch scattered pages, so a large page would waste memory.
   ::madvise(memory, size_, MADV_NOHUGEPAGE);
   is_reserved_ = true;
   data_ = static_cast<char*>(memory);

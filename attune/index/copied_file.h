@@ -1,6 +1,6 @@
-// A file that other processes may write at any time, as memory that nobody else can change. Mapping
-// it would be cheaper, but whoever cuts or overwrites a mapped file kills its readers (SIGBUS).
-// Private to this module.
+// Holds a file that other processes may write at any time in memory that they cannot change.
+// Mapping would be cheaper, but a process that cuts or overwrites a mapped file kills its readers
+// (SIGBUS). Private to this module.
 #pragma once
 
 #include <atomic>
@@ -15,27 +15,27 @@
 
 namespace attune {
 
-// Thread-safe. A file of up to kWholeBytes is read at once. Of a larger one a page is read when it
-// is first asked for, and no descriptor is kept meanwhile: what is new under its name then is not
-// mixed with what was read before.
+// Thread-safe. Reads a file of up to kWholeBytes at once, and each page of a larger file on first
+// use. Keeps no descriptor open. Never mixes pages of a newer file of the same name with pages that
+// were read before.
 class CopiedFile {
  public:
   static constexpr size_t kWholeBytes = size_t{4} << 20;
 
-  // kNotFound, kUnavailable, kResourceExhausted. What is no regular file has no bytes.
+  // kNotFound, kUnavailable, kResourceExhausted. A path that is not a regular file has no bytes.
   static Result<std::unique_ptr<const CopiedFile>> Open(const std::filesystem::path& path);
-  // The same over bytes in memory.
+  // Wraps bytes in memory.
   static std::unique_ptr<const CopiedFile> Over(std::string bytes);
   CopiedFile(const CopiedFile&) = delete;
   CopiedFile& operator=(const CopiedFile&) = delete;
   ~CopiedFile();
 
   size_t size() const { return size_; }
-  // Those that were loaded; the others are 0.
+  // Only loaded bytes are valid; the others are 0.
   const char* data() const { return data_; }
 
-  // Makes these bytes valid. kUnavailable if the file was replaced, changed or cut since it was
-  // opened: what was loaded before stays. REQUIRES: they lie in the file.
+  // Loads these bytes. kUnavailable if the file was replaced, changed or cut since it was opened;
+  // bytes that were loaded before stay valid. REQUIRES: the bytes lie in the file.
   Status Load(uint64_t offset, uint64_t size_bytes) const {
     return is_whole_.load(std::memory_order_acquire) ? Status::Ok() : LoadPages(offset, size_bytes);
   }
@@ -64,10 +64,10 @@ class CopiedFile {
   size_t size_ = 0;
   char* data_ = nullptr;
   std::string owned_;         // The bytes of a small file.
-  bool is_reserved_ = false;  // data_ is memory of its own, to be unmapped.
+  bool is_reserved_ = false;  // The destructor must unmap data_.
   mutable std::atomic<bool> is_whole_{true};
-  mutable std::mutex mutex_;  // Held by whoever reads the file.
-  // A bit for each page that is there.
+  mutable std::mutex mutex_;  // Held while pages are read.
+  // One bit per page, set if the page is loaded.
   mutable std::unique_ptr<std::atomic<uint64_t>[]> loaded_;
 };
 

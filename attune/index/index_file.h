@@ -29,7 +29,7 @@ class IndexFile {
   IndexFile& operator=(const IndexFile&) = delete;
 
   const IndexHeader& header() const { return header_; }
-  // All of the file. kUnavailable if it was changed since it was opened, as for every row.
+  // The whole file. As for each row, kUnavailable if the file changed after it was opened.
   Result<std::string_view> bytes() const;
   uint64_t Count(Section section) const {
     return header_.sections[static_cast<size_t>(section)].count;

@@ -46,7 +46,7 @@ LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
   return report;
 }
 
-// The folders of the variable that are usable, which relative ones are not, or the others.
+// Returns the absolute folders in ATTUNE_KERNEL_PATH, or the relative ones if not `is_usable`.
 std::vector<fs::path> ChosenFolders(bool is_usable = true) {
   const std::string chosen = VariableOr(kKernelPathVariable, "");
   std::vector<fs::path> folders;
@@ -89,7 +89,7 @@ std::vector<LibraryReport> MissingKernelFolders() {
     if (fs::is_regular_file(folder, error)) continue;
     fs::directory_iterator listing(folder, error);
     if (!error) continue;
-    add(folder, fmt::format("The folder {} cannot be read: {}.", folder.string(), error.message()));
+    add(folder, fmt::format("Cannot read the folder {}: {}.", folder.string(), error.message()));
   }
   return reports;
 }

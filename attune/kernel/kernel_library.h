@@ -20,8 +20,8 @@ struct KernelLibrary {
 };
 
 // Folders of kernel files, or single files, first wins: those of ATTUNE_KERNEL_PATH (separated by
-// ':', absolute), then share/attune/kernels of the installation or the build tree that this code is
-// of. Not all need to exist.
+// ':', absolute), then share/attune/kernels of the installation or build tree that contains this
+// code. Folders may be missing.
 std::vector<std::filesystem::path> KernelFolders();
 
 // The kernel files of ATTUNE_KERNEL_PATH, in the order in which they are looked for.

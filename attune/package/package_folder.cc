@@ -64,7 +64,7 @@ Status NotAsManifested(const fs::path& folder, const std::string& path) {
                               folder.string()));
 }
 
-// Whether `content` is what the manifest says of `path`.
+// Checks that `content` matches the manifest entry of `path`.
 Status CheckContent(const PackageReference& package, const Manifest& manifest,
                     const std::string& path, std::string_view content) {
   const auto found = manifest.files.find(path);
@@ -75,8 +75,8 @@ Status CheckContent(const PackageReference& package, const Manifest& manifest,
   return fits ? Status::Ok() : NotAsManifested(package.folder, path);
 }
 
-// The same of the index, as it was opened: a file that takes its name afterwards is another. One
-// that is too large to be read when a program starts, by its size alone.
+// Checks the open index, which a file that later takes its name cannot replace. Checks only the
+// size of an index that is too large to hash when a program starts.
 Status CheckIndex(const PackageReference& package, const Manifest& manifest,
                   const ChoiceIndex& index) {
   if (!package.sha256.empty() || index.size_bytes() <= kHashedIndexBytes) {

@@ -33,7 +33,7 @@ std::optional<ServedConfig> BackgroundChoice::Take(const kernel::OwnSizes& sizes
 
 bool BackgroundChoice::StartThread() {
   if (thread_.joinable()) return true;
-  // Without it the default serves.
+  // Without the thread the default serves.
   return thread_.Start([this, stop = stop_.get_token()] { Work(stop); });
 }
 

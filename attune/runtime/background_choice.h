@@ -53,7 +53,7 @@ class BackgroundChoice {
   std::set<kernel::OwnSizes> begun_;
   std::deque<std::pair<kernel::OwnSizes, Find>> waiting_;
   std::map<kernel::OwnSizes, ServedConfig> found_;
-  std::stop_source stop_;  // Of the thread.
+  std::stop_source stop_;  // Stops thread_.
   GuestThread thread_;
 };
 

@@ -64,8 +64,8 @@ struct OperandList {
 // What callers of the first release have.
 constexpr size_t kLeastArgumentsSize = offsetof(attune_arguments, queue);
 
-// Nothing of a struct is read that the caller may not have. One comparison of numbers that wrap
-// around, because every call makes it.
+// Rejects sizes that would make attune read fields that the caller lacks. Every call checks, so a
+// single comparison uses unsigned wrap-around.
 bool HasWrongSize(const attune_arguments& arguments) {
   return arguments.struct_size - kLeastArgumentsSize > kMostStructSize - kLeastArgumentsSize;
 }
@@ -80,7 +80,7 @@ void* QueueOf(const attune_arguments& arguments) {
   return has_field ? arguments.queue : nullptr;
 }
 
-// Of devices that take handles: whether each buffer of the call is one.
+// Checks that each buffer of the call is a handle of the device.
 Status CheckHandles(const CallerHandles& device, const Plan& plan, const OperandList& operands,
                     const attune_arguments& call) {
   const auto check = [&](const void* handle, const BufferUse& use) -> Status {
@@ -159,7 +159,7 @@ Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
   return serving->Run(arguments);
 }
 
-// The call of a plan that could not have what it wants, a workspace or threads, and wrote nothing.
+// Repeats a call whose plan got no workspace or threads. The failed plan wrote nothing.
 attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arguments& call,
                           const Status& why);
 
@@ -199,7 +199,7 @@ attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arg
 } catch (const std::bad_alloc&) {
   return FailWithoutMemory();
 } catch (const std::exception& error) {
-  // A library that throws: nothing may unwind into C.
+  // Exceptions of libraries must not unwind into C.
   return FailWith(StatusCode::kInternal, error.what());
 }
 
@@ -208,7 +208,7 @@ attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arg
   if (why.code() != StatusCode::kResourceExhausted) return Fail(why);
   const uint64_t limit = call.workspace != nullptr ? call.workspace_bytes : kNoWorkspaceLimit;
   Plan* other = server.FindOrMakeFrugal(plan.problem(), limit);
-  // Where even one thread's workspace cannot be had, what needs none.
+  // If even the single-threaded workspace is unavailable, tries a candidate without one.
   if (other == &plan && limit != 0) other = server.FindOrMakeFrugal(plan.problem(), 0);
   if (other == nullptr || other == &plan || !other->failure().ok()) return Fail(why);
   return RunPlan(server, *other, call);
@@ -262,7 +262,7 @@ template <class Call>
   const attune_code code = Guarded([&]() -> Status {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(call, classes));
     ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
-    // A queue that the device does not take is told before anything is looked for.
+    // Rejects a queue that the device does not take before the lookup.
     if (void* queue = QueueOf(arguments)) {
       ATTUNE_RETURN_IF_ERROR(runtime->server().StateOf(queue).status());
     }
@@ -349,7 +349,7 @@ attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
   const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
                                        attune::ScalarClassOf(arguments->beta),
                                        runtime->IsWide(*arguments)};
-  // Before anything is looked for, so that a call that is refused leaves nothing to be tuned.
+  // Comes before the lookup, so that a refused call leaves nothing to tune.
   if (gemm->type == ATTUNE_I8 && !attune::HasWholeScalars(*arguments)) [[unlikely]] {
     return attune::Guarded([&] { return attune::NotWhole(*gemm, classes, *arguments); });
   }

@@ -18,7 +18,7 @@ using capture::LaunchDescription;
 constexpr int32_t kMostDimensions = 3;
 // Kernels have fewer: what is more was never set.
 constexpr size_t kMostArguments = 4096;
-// Drivers take less: what is more was never set.
+// Drivers take less; a larger value was never initialized.
 constexpr size_t kMostScalarBytes = 65536;
 
 Status CheckCapture(const attune_capture& given) {

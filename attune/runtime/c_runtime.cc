@@ -9,7 +9,7 @@
 
 namespace {
 
-// Of a program that is linked with the library, before its own code runs.
+// Runs before the code of a program that links the library.
 __attribute__((constructor)) void AtLoad() { attune::NoteStandardStreams(); }
 
 }  // namespace
@@ -46,15 +46,15 @@ attune::Recorder* attune_runtime::current_recorder() const {
 attune::Result<attune::Recorder*> attune_runtime::recorder() {
   if (attune::Recorder* known = current_recorder()) return known;
   if (runtime_.get() != nullptr || runtime_.last()->recorder() == nullptr) {
-    return attune::FailedPrecondition("This run time records no problems: its policy is another.");
+    return attune::FailedPrecondition("The policy of this runtime does not record problems.");
   }
   return recorder_.GetOrMake([this] { return MakeRecorder(); });
 }
 
-// Of the parent's run time nothing but the options is read: its locks may be taken for good.
+// Reads only the options of the parent's runtime, because its locks may never be released.
 attune::Result<attune::Recorder*> attune_runtime::MakeRecorder() const {
   auto* made = new attune::Recorder(attune::RecorderOptionsOf(runtime_.last()->options()));
-  // It is there until the process ends, and so is this.
+  // Neither object is destroyed: both live until the process ends.
   static_cast<void>(new attune::StopAtExit([made](std::chrono::nanoseconds left) {
     const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(left);
     (void)made->Close(std::min(patience, attune::kLongestRecording));

@@ -38,9 +38,9 @@ struct attune_runtime {
   // The same; a child makes its own.
   attune::Result<attune::Runtime*> here();
 
-  // What this process records with: its run time's, or one of its own in a child that has none.
+  // The recorder of this process: its runtime's, or a separate one in a child without a runtime.
   attune::Result<attune::Recorder*> recorder();
-  // The same if it has been used; else null.
+  // The recorder if it has been used; else null.
   attune::Recorder* current_recorder() const;
 
   // CallClasses::wide of a call. Buffers begin where the device likes it; an address tells itself.
@@ -52,10 +52,9 @@ struct attune_runtime {
   attune::Result<attune::Runtime*> MakeAgain() const;
   attune::Result<attune::Recorder*> MakeRecorder() const;
 
-  const int takes_handles_;                      // 0 or 1. In a child it is the same.
-  attune::PerProcess<attune::Runtime> runtime_;  // Owned by the process that made it.
-  attune::PerProcess<attune::Recorder> recorder_{
-      nullptr};  // Of children alone, and theirs to keep.
+  const int takes_handles_;                                 // 0 or 1. In a child it is the same.
+  attune::PerProcess<attune::Runtime> runtime_;             // Owned by the process that made it.
+  attune::PerProcess<attune::Recorder> recorder_{nullptr};  // In children alone; never destroyed.
 };
 
 // A plan follows its run time: a child binds it anew when it first uses it, which is no change that
@@ -80,7 +79,7 @@ struct attune_plan {
   // What the arguments of each run have to agree with; -1: anything.
   int alpha_class = -1;
   int beta_class = -1;
-  bool takes_whole_scalars = false;  // Alpha and beta of a run are whole.
+  bool takes_whole_scalars = false;  // alpha and beta must be whole numbers.
 
  private:
   attune::Result<attune::PlanSlot*> PinAgain() const;
@@ -94,7 +93,7 @@ namespace attune {
 
 // The code of `status`, its message kept for attune_last_message().
 attune_code Fail(const Status& status);
-// The same without a Status, for which there may be no memory.
+// As Fail(), without a Status, which may need memory.
 attune_code FailWith(StatusCode code, std::string_view message) noexcept;
 inline attune_code FailWithoutMemory() noexcept {
   return FailWith(StatusCode::kResourceExhausted, "There is no memory left.");
@@ -116,7 +115,7 @@ attune_code Caught(const Body& body) {
   }
 }
 
-// On a stack of our own where the caller's has too little room.
+// Runs on a stack of attune's own if the caller's has too little room.
 template <class Body>
 attune_code Guarded(const Body& body) {
   if (!HasAmpleStack()) [[unlikely]] {
@@ -128,7 +127,7 @@ attune_code Guarded(const Body& body) {
   return Caught(body);
 }
 
-// What a function gives out is null until it has succeeded.
+// Sets the output of a function to null until the function succeeds.
 template <class T>
 void Clear(T** out) {
   if (out != nullptr) *out = nullptr;

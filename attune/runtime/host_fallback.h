@@ -16,7 +16,7 @@ namespace attune {
 // operands: what the caller has may be memory that the processor cannot see. Thread-safe.
 class HostFallback final : public Fallback {
  public:
-  // Borrows both. `device` is what it stands in for, whose Upload and Download it uses. With
+  // Borrows both. Uses Upload and Download of `device`, for which the fallback stands in. With
   // `ieee_special_values`, solvers without that trait do not serve GEMM.
   HostFallback(const Backend& host, Device& device, bool ieee_special_values = false);
 

@@ -102,7 +102,7 @@ Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, DatabaseOf(options.database));
   ATTUNE_ASSIGN_OR_RETURN(const fs::path absolute, SqlStorePath(database));
   handle->database_ = absolute.string();
-  // Made now, so that a program hears at once what is wrong with it.
+  // Opened now, so that a program learns of problems at once.
   ATTUNE_RETURN_IF_ERROR(OpenSqlStore(handle->database_).status());
   return handle;
 }

@@ -78,7 +78,7 @@ class KernelHandle {
   kernel::OwnSizes WithUsual(const kernel::OwnSizes& sizes) const;
   // What was chosen for sizes may not be the best any more.
   void Forget();
-  // What was tuned, in the order of TunedSizesOf; nothing without a database.
+  // The tuned sizes, in the order of TunedSizesOf; empty without a database.
   Result<std::vector<TunedSize>> ReadTuned() const;
   // The config of `winner`, and whether it is pending.
   Status Serve(const kernel::OwnSizes& sizes, const Problem& problem, KernelWinner& winner);
@@ -90,7 +90,7 @@ class KernelHandle {
   const Place place_;
   kernel::KernelFile file_;
   const KernelHandleOptions options_;
-  std::string database_;  // Open only while it is used: the program may take its descriptors.
+  std::string database_;  // Open only in use: the program may close descriptors.
   std::vector<std::string> child_variables_;
   std::optional<std::vector<TunedSize>> tuned_;  // What the store knew when it was asked.
   std::map<kernel::OwnSizes, KernelWinner> winners_;

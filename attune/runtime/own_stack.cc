@@ -16,17 +16,17 @@
 namespace attune {
 namespace {
 
-// What a call takes, several times.
+// Several times the maximum of a call.
 constexpr size_t kOwnStackBytes = 4 * kCallStackBytes;
 
-// One that was used is kept for the next call: new pages cost more than many a product.
+// Keeps one used stack for the next call: new pages cost more than many products.
 constinit std::atomic<void*> spare_stack{nullptr};
 
 void* NewStack() {
   void* made = ::mmap(nullptr, kOwnStackBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
   if (made == MAP_FAILED) return nullptr;
-  // Whoever needs more than that is stopped, and writes over nothing.
+  // The guard page stops an overflow before it overwrites other memory.
   if (::mprotect(made, static_cast<size_t>(::sysconf(_SC_PAGESIZE)), PROT_NONE) == 0) return made;
   ::munmap(made, kOwnStackBytes);
   return nullptr;
@@ -55,7 +55,7 @@ class OwnStack {
   void* memory_;
 };
 
-// Stands at the upper end of the stack that it changes to, because the caller's has no room for it.
+// Lies at the upper end of the new stack, because the caller's stack has no room for it.
 struct Change {
   ucontext_t caller;
   ucontext_t callee;
@@ -63,7 +63,7 @@ struct Change {
   void* argument;
 };
 
-// Its argument in two halves: makecontext() passes numbers of 32 bits.
+// Takes the address in two halves, because makecontext() passes 32-bit numbers.
 void Begin(unsigned high, unsigned low) {
   auto* change = reinterpret_cast<Change*>(uintptr_t{high} << 32 | low);
   change->body(change->argument);
@@ -87,7 +87,7 @@ bool ChangeTo(const OwnStack& stack, void (*body)(void*), void* argument) {
 }  // namespace
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// The sanitizers follow threads, and no change of stacks within one.
+// The sanitizers follow threads but not stack switches within a thread.
 bool RunOnOwnStack(void (*body)(void*), void* argument) {
   GuestThread thread;
   const bool has_run = thread.Start([=] { body(argument); });

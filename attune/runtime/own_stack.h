@@ -1,13 +1,14 @@
-// Calls of threads that have less stack than attune needs.
+// Calls from threads that have less stack than attune needs.
 #pragma once
 
 namespace attune {
 
-// Runs `body` in this thread, on a stack of attune's own, for which HasAmpleStack() is true. False,
-// with nothing run, if there is no memory for one. Takes a microsecond; `body` must not throw.
+// Runs `body` in this thread, on a stack of attune's own, for which HasAmpleStack() is true.
+// Returns false and runs nothing if there is no memory for a stack. Takes a microsecond; `body`
+// must not throw.
 bool RunOnOwnStack(void (*body)(void* argument), void* argument);
 
-// The same for something to call. `otherwise` is called instead if there is no memory.
+// As RunOnOwnStack(), for a callable. Calls `otherwise` instead if there is no memory.
 template <class Body, class Otherwise>
 auto OnOwnStack(const Body& body, const Otherwise& otherwise) {
   struct Call {

@@ -36,7 +36,7 @@ void* LookAtStacks(void* argument) {
   seen->outside = ::pthread_self();
   const bool has_run = OnOwnStack(
       [seen] {
-        // More than the thread has.
+        // Larger than the stack of the thread.
         volatile char used[128 << 10];
         used[0] = 1;
         used[sizeof used - 1] = 1;

@@ -14,9 +14,9 @@ namespace attune {
 namespace {
 
 constexpr std::chrono::milliseconds kFlushPatience{1000};
-// A process that ends without handlers is kept no longer.
+// Maximum delay for a process that ends without handlers.
 constexpr std::chrono::milliseconds kLastPatience{100};
-// A line must fit into a pipe at once.
+// A line must fit into one pipe write.
 constexpr size_t kMaxReasonBytes = 512;
 
 }  // namespace
@@ -40,8 +40,7 @@ Recorder::Recorder(RecorderOptions options)
 
 Status Recorder::Check() const {
   if (options_.database.empty()) {
-    return FailedPrecondition(
-        "This run time has no database to record problems in; ATTUNE_DB or the option names one.");
+    return FailedPrecondition("no database is set; set ATTUNE_DB or the database option");
   }
   ATTUNE_RETURN_IF_ERROR(ValidateTagging(options_.tag, {}));
   return CheckMayBeDatabase(options_.database);
@@ -67,7 +66,7 @@ Status Recorder::Refuse() {
   return cannot_record_;
 }
 
-// The command that waits for this program tells its user; without one this process has to.
+// The command that waits for this program tells its user. Without a command, this process does.
 void Recorder::Tell(SpoolTrouble trouble, const SpoolLoss& loss) const {
   if (trouble != SpoolTrouble::kLostKept && TellRun(writer_->place(), options_.run, loss)) return;
   if (trouble == SpoolTrouble::kWaiting) return;

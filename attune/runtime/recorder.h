@@ -1,4 +1,4 @@
-// Where a run time under the policy "record" puts its problems, and what it says if it cannot.
+// The destination of problems under the policy "record", and the messages if recording fails.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@
 namespace attune {
 
 struct RecorderOptions {
-  std::string database;  // Path; empty for none, with which nothing is recorded.
+  std::string database;  // Path; without one (empty) nothing is recorded.
   std::string tag;
   std::string run;  // RecordingRun::id() of the command that counts the problems; or empty.
-  // Takes what the user has to hear.
+  // Receives messages for the user.
   std::function<void(const std::string& sentence)> complain;
-  // The same with a whole line, which has room for its end, in a process that ends inside of any
-  // function: it allocates no memory.
+  // As `complain`, for a process that may end inside any function. It allocates no memory. `line`
+  // is a whole line, with capacity for a newline.
   std::function<void(std::string& line)> complain_at_once;
 };
 
@@ -33,19 +33,19 @@ class Recorder {
  public:
   explicit Recorder(RecorderOptions options);
 
-  // Whether the problem is new in this process. A failure says why it is lost.
+  // Returns true if the problem is new in this process. A failure says why it is lost.
   Result<bool> Record(const Problem& problem);
-  // Writes what waits. Why a problem is not in the spool; ok if all are.
+  // Writes waiting problems. Ok if all problems are in the spool; else says why one is not.
   Status Flush();
-  // SpoolWriter's.
+  // As in SpoolWriter.
   bool Close(std::chrono::milliseconds timeout);
   void FlushAtOnce();
 
-  // Where recorded problems are, and what keeps them from there.
+  // The folder of recorded problems, and errors that keep problems from it.
   std::vector<std::string> notes() const;
 
  private:
-  // Why nothing can be recorded; ok if it can.
+  // Ok if problems can be recorded; else the reason.
   Status Check() const;
   void Tell(SpoolTrouble trouble, const SpoolLoss& loss) const;
   void TellAtOnce(int64_t count, std::string_view reason);
@@ -53,8 +53,8 @@ class Recorder {
 
   const RecorderOptions options_;
   const Status cannot_record_;
-  std::filesystem::path folder_;         // Of the spool of the user that this began as.
-  std::string last_line_;                // Of TellAtOnce(); its room is made at the start.
+  std::filesystem::path folder_;         // Spool of the initial effective user.
+  std::string last_line_;                // For TellAtOnce(); reserved at the start.
   std::unique_ptr<SpoolWriter> writer_;  // Null if nothing can be recorded.
   mutable std::mutex mutex_;             // Guards the rest.
   bool has_recorded_ = false;

@@ -40,8 +40,8 @@ DatabaseStamp DatabaseStampOf(const std::string& path) {
   return {StampOf(path), StampOf(path + "-wal")};
 }
 
-// Whether a change after `now_ns`, when the stamp was taken, shows in another stamp: the clock of
-// files ticks in milliseconds.
+// True if a change after `now_ns`, when the stamp was taken, gives another stamp. File timestamps
+// tick in milliseconds.
 bool IsSettled(const DatabaseStamp& stamp, int64_t now_ns) {
   constexpr int64_t kTickNs = 100'000'000;
   return std::max(stamp.file.changed_ns, stamp.log.changed_ns) + kTickNs < now_ns;
@@ -54,7 +54,7 @@ Status Reached(const std::filesystem::path& path) {
   return SystemError("look for", path);
 }
 
-// Whether `failure` is of the database as it is. Another process that holds it lets it go.
+// True if `failure` lies in the database itself. A lock of another process is temporary.
 bool IsLasting(const Status& failure, const std::filesystem::path& database) {
   if (failure.code() == StatusCode::kNotFound) return false;
   return failure.code() != StatusCode::kUnavailable || ::access(database.c_str(), R_OK) != 0;
@@ -98,7 +98,7 @@ RecordsView::RecordsView(RecordsLocation location, SelectOptions select)
   NoteIfUnreachable();
 }
 
-// True if index_ is another one now. What cannot be read leaves the one that is there.
+// True if index_ changed. An unreadable file leaves index_ as it is.
 bool RecordsView::ReadIndex() {
   if (location_.database.empty()) return false;
   const auto path = IndexPathOf(location_.database);
@@ -192,7 +192,7 @@ Result<bool> RecordsView::ReadIfChanged() {
   const bool has_index_changed = StampOf(IndexPathOf(location_.database)) != index_file_;
   if (stamp == read_ && !has_index_changed && !*is_damaged_) return false;
   read_ = {};
-  // A writer may have the lock that readers need for some milliseconds.
+  // A writer may hold the lock that readers need for some milliseconds.
   constexpr std::chrono::milliseconds kPatience{100};
   SqlStoreOptions options;
   options.use = StoreUse::kReadAsGuest;

@@ -21,7 +21,8 @@ namespace attune {
 struct RecordsLocation {
   std::string database;                                       // Path; empty for none.
   std::vector<std::shared_ptr<const ChoiceSource>> packages;  // Their indexes, uppermost first.
-  // Told why the database cannot be used, by any thread and perhaps again and again; null: nobody.
+  // Receives the reason why the database cannot be used, on any thread, perhaps repeatedly. May be
+  // null.
   std::function<void(const Status&)> unusable = nullptr;
 };
 
@@ -35,7 +36,7 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// What a database is made of, as of when.
+// The files of a database at one moment.
 struct DatabaseStamp {
   FileStamp file;
   FileStamp log;
@@ -43,28 +44,28 @@ struct DatabaseStamp {
   friend bool operator==(const DatabaseStamp&, const DatabaseStamp&) = default;
 };
 
-// Thread-safe. Callers read choices(); only the background reads the database, and has it open only
-// while it reads: the program may take descriptors that it does not know.
+// Thread-safe. Callers read choices(). Only the background reads the database, and keeps it open
+// only while reading: the program may close descriptors that it does not know.
 class RecordsView {
  public:
-  // Reads the index that is there: no file is an error, a damaged one is left out with a note.
+  // Reads the existing index. A missing index is no error; a damaged one is skipped with a note.
   RecordsView(RecordsLocation location, SelectOptions select);
   // What is known now. Never null.
   std::shared_ptr<const ChoiceSource> choices() const;
   // What was left out, and why.
   std::vector<std::string> notes() const;
 
-  // Reads what the database has beyond the index, or a newer index; makes the index if there is
-  // none or if it turned out to be damaged. True if choices() changed. Opens the database if it has
-  // changed; a failure is in notes(), too.
+  // Reads records that are newer than the index, or a newer index. Creates the index if it is
+  // missing or damaged. True if choices() changed. Opens the database only if it has changed. A
+  // failure also appears in notes().
   Result<bool> Update();
-  // Lets an update in progress, and every later one, fail soon.
+  // Makes an update in progress, and every later one, fail soon.
   void StopUpdates() { is_stopped_ = true; }
 
  private:
   Result<bool> ReadIfChanged();
   Result<bool> ReadNews(RecordStore& store);
-  // Puts the news of the database over the index. REQUIRES: there are some.
+  // Layers new records over the index. REQUIRES: there are some.
   Status AddOverlay(RecordStore& store);
   void RefreshIndexFile(RecordStore& store, int64_t last_revision);
   bool ReadIndex();
@@ -83,10 +84,10 @@ class RecordsView {
   std::vector<std::string> notes_;
   std::mutex update_mutex_;  // Guards everything below: one update at a time.
   std::atomic<bool> is_stopped_{false};
-  DatabaseStamp read_;  // All of it was read then; none: it has to be read.
+  DatabaseStamp read_;  // State at the last full read; empty: must read.
   std::shared_ptr<const ChoiceIndex> index_;
   FileStamp index_file_;
-  bool is_index_file_damaged_ = false;  // What index_ is serves on.
+  bool is_index_file_damaged_ = false;  // index_ keeps serving.
   // Newer than the index, newest first.
   std::vector<std::shared_ptr<const ChoiceSource>> overlays_;
   std::string database_id_;       // Of index_ and overlays_.

@@ -15,7 +15,7 @@ namespace attune {
 // 0 for the value 0, 1 for the value 1, 2 for any other.
 inline int ScalarClassOf(double value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
 
-// Products into whole numbers are scaled with whole numbers: what int32_t holds. A NaN is none.
+// True for the integers of int32_t, which scale integer products. False for NaN.
 inline bool IsWhole(double value) {
   using Limits = std::numeric_limits<int32_t>;
   return value >= Limits::min() && value <= Limits::max() && value == std::trunc(value);

@@ -29,11 +29,10 @@
 namespace attune {
 namespace {
 
-// What is waited for the background when a run time is destroyed, before it is waited for without
-// an end.
+// Maximum wait for the background before destruction waits without a limit.
 constexpr std::chrono::seconds kDestroyPatience{5};
 
-// A line for the user.
+// Prints a line for the user.
 void Tell(const RuntimeOptions& options, const std::string& line) {
   if (options.message != nullptr) {
     options.message(line);
@@ -42,7 +41,7 @@ void Tell(const RuntimeOptions& options, const std::string& line) {
   }
 }
 
-// The same, once in this tree of processes.
+// As Tell(), once in this process tree.
 void Complain(const RuntimeOptions& options, Complaint complaint, const std::string& sentence) {
   if (BeginComplaint(complaint)) Tell(options, "attune: " + sentence);
 }
@@ -65,7 +64,7 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options), notes_(opti
 
 Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
   WatchForks();
-  // Without /proc nothing tells where plug-ins and the tuner are, nor how many cores may be used.
+  // Without /proc the locations of plug-ins and the tuner, and the usable cores, are unknown.
   const Status located = FolderOfThisCode().status();
   if (located.code() == StatusCode::kUnavailable) return located;
   std::unique_ptr<Runtime> runtime(new Runtime(options));
@@ -227,18 +226,18 @@ void Runtime::OpenDatabase() {
 void Runtime::StartWatching() {
   if (watcher_.Start([this] { Watch(); })) return;
   AddNote(
-      "There can be no thread that looks for newer records, because the limits of this process "
-      "leave too little; what the index has serves.");
+      "cannot start a thread that reads newer records: the limits of this process leave too few "
+      "resources; the index keeps serving");
 }
 
 Runtime::~Runtime() {
   stop_at_exit_.reset();
   try {
-    // What takes longer is waited for all the same.
+    // Join() waits for threads that take longer.
     (void)StopBackground(kDestroyPatience);
     TellSummary();
   } catch (const std::exception&) {
-    // No memory, most likely, for what is still to be written.
+    // Most likely out of memory for the remaining writes.
   }
   watcher_.Join();
   server_.reset();
@@ -407,7 +406,7 @@ Result<TunerClient*> Runtime::Tuner() {
     const std::lock_guard<std::mutex> lock(watch_mutex_);
     if (tuner_ != nullptr) return tuner_.get();
   }
-  // Without the lock, which an exit takes: the disk may not answer.
+  // Does not hold the lock, which an exit takes, because the disk may hang.
   ATTUNE_ASSIGN_OR_RETURN(client.program, FindTunerProgram());
   client.database = options_.database;
   client.device = options_.device;
@@ -443,7 +442,7 @@ void Runtime::Watch() {
 }
 
 void Runtime::LookForNews() {
-  // What cannot be read now is tried again; what is known serves on.
+  // The next look retries after a failure; known records keep serving.
   const Result<bool> changed = records_->Update();
   const bool predicts_anew = predictor_ != nullptr && predictor_->Update();
   if (predicts_anew || (changed.ok() && *changed)) server_->Refresh();
@@ -457,7 +456,7 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
     try {
       LookForNews();
     } catch (const std::exception&) {
-      // No memory, most likely; the next look is in a moment.
+      // Most likely out of memory; the next look follows soon.
     }
     // The library of the database makes static objects when it is used first.
     if (!has_looked_) StopAtExit::Renew();

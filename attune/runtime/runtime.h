@@ -41,11 +41,11 @@ struct RuntimeOptions {
   std::vector<PackageReference> packages;  // Uppermost first.
   ServerOptions server;
   Scope scope = Scope::kAll;
-  bool known_only = false;           // What nobody measured is left to the caller.
-  bool yields = false;               // What limits of the process keep from serving is, too.
-  int max_threads = 0;               // That a candidate may compute on; 0: as many as it likes.
-  bool ieee_special_values = false;  // As DispatchOptions has it.
-  std::string force;                 // As ForcedChoices::Parse takes it.
+  bool known_only = false;           // Leaves unmeasured problems to the caller.
+  bool yields = false;               // As in DispatchOptions.
+  int max_threads = 0;               // As in DispatchOptions.
+  bool ieee_special_values = false;  // As in DispatchOptions.
+  std::string force;                 // Format: ForcedChoices::Parse.
   std::string record_tag = "recorded";
   std::string record_run;  // RecordingRun::id() of the command that counts them; or empty.
   // Model files to use instead of those beside the database; none of them: no model.
@@ -59,12 +59,12 @@ struct RuntimeOptions {
   // How often a changed index or database is noticed; 0: only after a tuning of our own.
   std::chrono::milliseconds refresh_interval{2000};
   bool prints_summary = false;     // One line for the user at the end, or at exit.
-  std::vector<std::string> notes;  // What was found out while these options were read.
-  // Takes lines for the user; null: standard error does (host_messages.h).
+  std::vector<std::string> notes;  // Findings while reading these options.
+  // Receives lines for the user; null: standard error (host_messages.h).
   std::function<void(const std::string& line)> message;
 };
 
-// What closing a recorder takes at most.
+// Maximum time to close a recorder.
 inline constexpr std::chrono::milliseconds kLongestRecording{300};
 RecorderOptions RecorderOptionsOf(const RuntimeOptions& options);
 
@@ -96,7 +96,8 @@ class Runtime {
   std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Writes what was recorded. Why a problem is not in the spool or the untuned file; ok if all are.
+  // Writes recorded problems. Ok if all are in the spool or the untuned file; else says why one is
+  // not.
   Status recorded() const;
   // Null unless problems are recorded.
   Recorder* recorder() const { return recorder_.get(); }
@@ -113,10 +114,10 @@ class Runtime {
   // The program's own OpenMP runtime, called `name`, waits otherwise than records assume.
   void NoteOwnOpenMp(std::string_view name);
   void OpenPackages();
-  // The view of the records, and what problems are recorded with.
+  // Opens the view of the records and the recorder.
   void OpenDatabase();
   void AddNote(std::string note);
-  // Once.
+  // Prints once.
   void TellSummary();
   void ComplainOfDatabase(const Status& why) const;
   Status MakeServer();
@@ -128,7 +129,7 @@ class Runtime {
   bool NoteMiss(const Problem& problem, bool is_tuned);
   Status Tune(const Problem& problem);
   Status TuneElsewhere(const Problem& problem);
-  // Made when it is first needed.
+  // Created on first use.
   Result<TunerClient*> Tuner();
   // What calls get, or will once it is ready, where nobody measured it for this problem.
   std::optional<Candidate> ServedUntried(const Problem& problem) const;

@@ -113,8 +113,8 @@ Result<attune_options> Completed(const attune_options* options) {
   return complete;
 }
 
-// A path that means the same after a chdir(), here and in the tuner. The program means its folder
-// of now, the environment the one of its start.
+// An absolute path, valid after a chdir() and in the tuner. Relative paths from the program refer
+// to its current folder; those from the environment, to its start folder.
 std::string AbsoluteDatabase(std::string_view database, bool is_of_program) {
   for (const std::string_view scheme : {"sqlite://", "sqlite:"}) {
     if (!database.starts_with(scheme)) continue;

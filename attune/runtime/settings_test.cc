@@ -126,7 +126,7 @@ TEST(Settings, APresetOfTheProgramGoesBeforeAPolicyOfTheEnvironment) {
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->server.policy, MissPolicy::kNever);
 
-  // None of its own: the environment's, of which the policy wins.
+  // Without a preset in the struct the environment applies, where the policy wins.
   for (const char* none : {static_cast<const char*>(nullptr), ""}) {
     said.preset = none;
     options = ReadSettings(&said, {{"ATTUNE_POLICY", "record"}, {"ATTUNE_PRESET", "fast"}});

@@ -74,7 +74,7 @@ class StopAtExit::Registry {
       entry.stop(std::chrono::nanoseconds(std::max<int64_t>(deadline_ns_ - SteadyNowNs(), 0)));
       if (is_last && entry.end) entry.end();
     } catch (const std::exception&) {
-      // No memory, most likely. An exit goes on.
+      // Most likely out of memory. The exit continues.
     }
     lock.lock();
     stopping_ = nullptr;
@@ -84,7 +84,8 @@ class StopAtExit::Registry {
   void AfterForkInChild() {
     stopping_ = nullptr;
     deadline_ns_ = 0;
-    // Threads that the child does not have may be noted in it, so it is not destroyed but made anew.
+    // Constructs a new condition variable over the old one, which may refer to threads that the
+    // child lacks.
     std::construct_at(&has_stopped_);
     mutex_.unlock();
   }
@@ -92,7 +93,7 @@ class StopAtExit::Registry {
   std::atomic<int> renewals_left_{0};  // Calls of StopAll that the exit has still to make.
   std::mutex mutex_;                   // Guards the rest. Never held for long: fork() takes it.
   std::map<const StopAtExit*, Entry> entries_;
-  int64_t deadline_ns_ = 0;               // Of the exit, on the steady clock; 0: there is none yet.
+  int64_t deadline_ns_ = 0;               // For the exit, steady clock; 0: none yet.
   const StopAtExit* stopping_ = nullptr;  // Whose `stop` is in progress.
   std::condition_variable has_stopped_;
 };

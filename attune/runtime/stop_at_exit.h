@@ -12,10 +12,9 @@ namespace attune {
 // for a thread that the fork() keeps from going on (ForkGate). Thread-safe.
 class StopAtExit {
  public:
-  // `stop` may be called more than once, and must return within the time that it is given: what is
-  // left of kLongest, which all calls of an exit share. `end`, if there is one, is called once
-  // behind the last of these calls, which comes after what the program did at its exit between
-  // them.
+  // `stop` may run more than once. It must return within `left`, the rest of kLongest, which all
+  // calls of an exit share. Between these calls the program runs its own exit code. `end`, if set,
+  // runs once after the last call.
   using Stop = std::function<void(std::chrono::nanoseconds left)>;
   explicit StopAtExit(Stop stop, std::function<void()> end = nullptr);
   static constexpr std::chrono::milliseconds kLongest{400};

@@ -38,8 +38,8 @@ constexpr size_t kLongestAnswerBytes = 1 << 20;
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr std::chrono::milliseconds kEndPatience{1000};
 
-// Gives this thread descriptors of its own: /dev/null as 0 to 2, and nothing of the program's,
-// whose files would stay open here. Where the system refuses, it goes on with those of the program.
+// Gives this thread its own descriptor table: /dev/null as 0 to 2 and no files of the program,
+// which would stay open here. If the system refuses, the thread shares the program's descriptors.
 void LeaveDescriptors() {
   if (::syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) (void)::open("/dev/null", O_RDWR);
@@ -51,15 +51,15 @@ int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
   ::posix_spawn_file_actions_adddup2(settings.actions(), socket, 0);
   ::posix_spawn_file_actions_adddup2(settings.actions(), socket, 1);
   ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
-  // It keeps no folder of the program's in use.
+  // The tuner must not keep a folder of the program in use.
   ::posix_spawn_file_actions_addchdir_np(settings.actions(), "/");
   std::vector<std::string> environment = EnvironmentForChild(OurPreload::kDropped);
   return settings.Spawn(arguments, PointersTo(environment).data(), pid);
 }
 
-// Ok if the limits of this process, which hold for the tuner, too, leave it what it takes.
+// Ok if the limits of this process, which the tuner inherits, leave the tuner enough.
 Status CheckRoom() {
-  // As many children as there are cores, each with the threads of a few libraries.
+  // One worker process per core, each with the threads of a few libraries.
   const auto cores = static_cast<uint64_t>(UsableCores());
   const uint64_t threads = (cores + 1) * (2 * cores + 2);
   constexpr uint64_t kMemoryBytes = uint64_t{1} << 30;
@@ -76,8 +76,8 @@ Status CheckRoom() {
   }
   if (AddressRoom() == kUnlimitedRoom) return Status::Ok();
   return ResourceExhausted(
-      "cannot start the tuner: the address space is limited (ulimit -v, ulimit -d), under which not "
-      "every library computes");
+      "cannot start the tuner: the address space is limited (ulimit -v, ulimit -d), and some "
+      "libraries fail under such a limit");
 }
 
 // Whether nobody holds the other end of `socket`, or comes to within `wait_ms`.
@@ -128,7 +128,7 @@ TunerClient::~TunerClient() {
     thread_.join();
   } else {
     thread_.detach();
-    // It notes a thread that is not here.
+    // It refers to a thread that this process lacks.
     (void)work_changed_.release();
   }
 }
@@ -139,8 +139,8 @@ void TunerClient::Stop(std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(work_mutex_);
   work_changed_->notify_all();
   if (work_changed_->wait_for(lock, patience, [this] { return !is_working_; })) return;
-  // It stands behind threads that keep every core busy, or waits for a disk. That the number of a
-  // group passes to another one takes longer than this.
+  // The thread waits for a busy core or a disk. The system does not reuse a group ID within
+  // kSurelyTheSameNs.
   constexpr int64_t kSurelyTheSameNs = 1'000'000'000;
   const int group = known_group_;
   if (group > 0 && SteadyNowNs() - known_ns_ < kSurelyTheSameNs) ::kill(-group, SIGKILL);
@@ -191,12 +191,11 @@ Status TunerClient::CheckSocket() {
   if (!has_lost_socket_ && socket_.is_ours()) return Status::Ok();
   has_lost_socket_ = true;
   return Unavailable(
-      "Nothing more is tuned in this process: the program has closed the connection to the tuner, "
-      "or "
-      "has given its descriptor to a file of its own.");
+      "cannot tune in this process any more: the program closed the connection to the tuner or "
+      "reused its descriptor");
 }
 
-// Whether what was started is gone.
+// Returns true if the started process is gone.
 bool TunerClient::ReapStarter() {
   // If the program waits for children of any kind, it may have been first.
   if (!is_reaped_) is_reaped_ = ::waitpid(group_, nullptr, WNOHANG) != 0;
@@ -207,8 +206,8 @@ void TunerClient::End(std::chrono::milliseconds patience) {
   if (group_ <= 0) return;
   known_group_ = -1;
   if (!socket_.is_ours()) {
-    // Without the socket nobody can tell whose the number of the group is now. The tuner ends by
-    // itself, because the program holds its connection no more.
+    // Without the socket the owner of the group ID is unknown. The tuner ends by itself, because
+    // its connection is closed.
     (void)ReapStarter();
     group_ = -1;
     return;
@@ -274,7 +273,7 @@ Status TunerClient::Tune(const TunerRequest& request) {
   (void)DoThere([&] {
     status = Start();
     if (status.ok()) status = Ask(request, rest_ns);
-    // Dead or deaf: the next problem gets a new process.
+    // The tuner is dead or unresponsive: the next problem starts a new process.
     const bool is_gone =
         status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDeadlineExceeded;
     if (!is_gone) return;
@@ -312,8 +311,8 @@ Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
     if (left_ms <= 0) return DeadlineExceeded("The tuner did not answer in time and was killed.");
     ATTUNE_RETURN_IF_ERROR(CheckSocket());
     pollfd ready{socket_.get(), POLLIN, 0};
-    // What was started ends within milliseconds, and nobody else tells when; nor does anybody when
-    // this is to stop.
+    // Polls, because no event signals the end of the started process or a stop request. The started
+    // process ends within milliseconds.
     const int64_t longest_ms = group_ > 0 && !ReapStarter() ? 5 : 25;
     const int arrived = ::poll(&ready, 1, static_cast<int>(std::min(left_ms, longest_ms)));
     if (arrived == 0) known_ns_ = SteadyNowNs();

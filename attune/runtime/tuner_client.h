@@ -39,10 +39,10 @@ struct TunerClientOptions {
 // the same folder in a build tree, or $ATTUNE_TUNER. kNotFound lists what was tried.
 Result<std::filesystem::path> FindTunerProgram();
 
-// Thread-safe: one problem at a time. Between problems it holds a socket, which belongs to a thread
-// with descriptors of its own: the program can neither close it nor get its number. Where the
-// system does not allow for that, it is one of the program's numbers; if the program closes that,
-// or has it replaced by a file of its own, nothing more is tuned: it would do so again.
+// Thread-safe: one problem at a time. Between problems it holds a socket on a thread with a
+// separate descriptor table. The program can neither close the socket nor get its number. If the
+// system does not support that, the socket uses a number of the program. If the program then closes
+// or replaces it, tuning stops, because the program would do so again.
 class TunerClient {
  public:
   explicit TunerClient(TunerClientOptions options);
@@ -57,47 +57,47 @@ class TunerClient {
   // After each of them the next problem gets a new process.
   Status Tune(const TunerRequest& request);
 
-  // Kills the process, waits at most `patience` for its end, and lets a Tune in progress, and every
+  // Kills the process and waits at most `patience` for its end. Makes a Tune in progress, and every
   // later one, fail soon.
   void Stop(std::chrono::milliseconds patience);
 
  private:
-  // Lets the thread that has the socket do `work`; false if there is no such thread.
+  // Runs `work` on the thread that has the socket; false if there is no such thread.
   bool DoThere(const std::function<void()>& work);
   void WorkThere();
-  // What follows runs in that thread.
+  // The functions below run on that thread.
   Status Start();
   // Of a tuner that still rests for `rest_ns`.
   Status Ask(const TunerRequest& request, int64_t rest_ns);
   Status AwaitAnswer(int64_t deadline_ns);
-  // kUnavailable once the socket is not ours any more.
+  // kUnavailable once the program has closed or replaced the socket.
   Status CheckSocket();
   void End(std::chrono::milliseconds patience);
   bool ReapStarter();
 
   const TunerClientOptions options_;
-  const pid_t maker_;        // A child of it has no such thread.
+  const pid_t maker_;        // A fork of it lacks thread_.
   std::mutex mutex_;         // Held during Tune; guards the next two.
   int64_t spent_ns_ = 0;     // Without its rests.
-  int64_t rest_end_ns_ = 0;  // Of the rest after its last answer, on the steady clock.
+  int64_t rest_end_ns_ = 0;  // End of the current rest, steady clock.
   std::atomic<bool> is_stopped_{false};
 
   std::mutex work_mutex_;  // Guards the next three.
   std::unique_ptr<std::condition_variable> work_changed_ =
       std::make_unique<std::condition_variable>();
-  const std::function<void()>* work_ = nullptr;  // Until it is done.
-  bool is_working_ = false;                      // The thread has begun, and not ended.
+  const std::function<void()>* work_ = nullptr;  // Null when done.
+  bool is_working_ = false;                      // True while the thread runs.
   std::thread thread_;
 
-  // Of that thread.
-  std::string received_;  // Of the answer so far.
+  // Used by thread_ alone.
+  std::string received_;  // The answer so far.
   bool has_lost_socket_ = false;
   UniqueFd socket_;
   // The process group of the tuner, named after the process that was started. That one ends as soon
   // as the tuner has left it (see apps/attune/tuner_main.cc), and is reaped then.
   int group_ = -1;
   bool is_reaped_ = false;
-  // For whoever cannot wait for the thread: group_ while it exists, and when that was last seen.
+  // For threads that cannot wait for thread_: group_ while it exists, and when that was last seen.
   std::atomic<int> known_group_{-1};
   std::atomic<int64_t> known_ns_{0};
 };

@@ -53,8 +53,8 @@ Result<double> TimeIn(const CsvRow& row, size_t column) {
   constexpr double kNsInMs = 1e6;
   ATTUNE_ASSIGN_OR_RETURN(const double value, AboveZero(row, column));
   if (CanBeMeasured(value * kNsInMs)) return value;
-  return WrongRow(
-      row, fmt::format("column {}: {} ms is no time that can be measured.", column + 1, value));
+  return WrongRow(row,
+                  fmt::format("column {}: {} ms is not a measurable time.", column + 1, value));
 }
 
 CsvRow WordsOf(std::string_view line, size_t number) {

@@ -22,9 +22,9 @@ Status WrongRow(const CsvRow& row, std::string_view what);
 // the column `number`, which has numbers in every other line, has none.
 Result<std::vector<CsvRow>> DataRows(std::string_view csv, size_t number = 0);
 
-// REQUIRES, of all: the row has the columns.
+// REQUIRES, for all functions: the row has the columns.
 Result<double> AboveZero(const CsvRow& row, size_t column);
-// Milliseconds that can have been measured.
+// Reads a time in milliseconds. Fails if no measurement can give it.
 Result<double> TimeIn(const CsvRow& row, size_t column);
 // N, C, W, K, P, f, s and p from the column `first` on. kInvalidArgument for extents below 1 and an
 // output width that does not follow.

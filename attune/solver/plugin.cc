@@ -36,7 +36,7 @@ Status CheckInterface(const std::filesystem::path& path, const PluginDescription
 
 Result<const PluginDescription*> LoadPlugin(const std::string& name) {
   if (name.find('/') != std::string::npos) {
-    return InvalidArgument(fmt::format("'{}' is a path, and no name of a plug-in.", name));
+    return InvalidArgument(fmt::format("'{}' is a path, not the name of a plug-in.", name));
   }
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path folder, PluginFolder());
   const std::filesystem::path path = folder / ("attune_" + name + ".so");
@@ -45,7 +45,7 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
     return Unavailable(fmt::format("Plug-in '{}' was not built or installed: {} does not exist.",
                                    name, path.string()));
   }
-  // Never closed: solvers, and the threads of the library behind them, live as long as the process.
+  // Never closed: solvers and threads of the library behind them use it until the process ends.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
   using Entry = const PluginDescription* (*)();

@@ -45,10 +45,10 @@ struct PluginDescription {
   const char* toolchain = "";
 };
 
-// Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, an absolute path,
-// else from lib/attune of the installation or the build tree that this code is of, and keeps it
-// loaded for the life of the process. kUnavailable says why not: absent, a library that it links is
-// missing, another API version, or other headers of the interface.
+// Loads the plug-in `name` (file attune_NAME.so) for the life of the process. Searches
+// ATTUNE_PLUGIN_PATH, an absolute path, if it is set, else lib/attune of the installation or build
+// tree that contains this code. kUnavailable gives the reason: the plug-in or a library that it
+// links is missing, or it was built for another API version or other headers of the interface.
 Result<const PluginDescription*> LoadPlugin(const std::string& name);
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Which problems a process has recorded.
+// The set of problems that a process has recorded.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace attune {
 
-// A set of 16 bytes for each problem in a table that is a quarter to half full. Bounded: beyond
-// `limit` it forgets all of them, and what comes again counts as new, which costs a line that is
-// imported without effect. Not thread-safe.
+// A set with 16 bytes per problem, in a table that is at most half full. Beyond `limit` it forgets
+// all problems, so repeated problems count as new. Each costs one line, which the import ignores.
+// Not thread-safe.
 class KnownProblems {
  public:
   explicit KnownProblems(size_t limit) : limit_(limit) {}
@@ -21,7 +21,7 @@ class KnownProblems {
     return !slots_.empty() && SlotOf(problem) == problem;
   }
 
-  // Whether it was not there.
+  // True if it was not there.
   bool Insert(const Fingerprint& problem) {
     if (size_ >= limit_) Clear();
     if (2 * (size_ + 1) > slots_.size()) Grow();
@@ -35,7 +35,8 @@ class KnownProblems {
  private:
   static constexpr size_t kFirstSlots = 256;
 
-  // Its own, or the free one where it belongs. All zeros mark a free one: no text has that key.
+  // The slot of `problem`, or the free slot where it belongs. All zeros mark a free slot: no text
+  // has that key.
   Fingerprint& SlotOf(const Fingerprint& problem) {
     size_t at = problem.low & (slots_.size() - 1);
     while (slots_[at] != problem && slots_[at] != Fingerprint{})

@@ -24,12 +24,12 @@ constexpr time_t kNewPipeS = 60;
 
 std::string PipeName(const std::string& id) { return id + std::string(kPipeSuffix); }
 
-// The id comes out of an environment, and becomes part of a path.
+// The ID comes from the environment and becomes part of a path.
 bool IsId(std::string_view id) {
   return id.size() == kIdDigits && id.find_first_not_of("0123456789abcdef") == id.npos;
 }
 
-// Invalid where nobody reads it.
+// Invalid if no command reads the pipe.
 UniqueFd OpenPipeToWrite(int folder, std::string_view id) {
   if (!IsId(id)) return UniqueFd();
   char name[kIdDigits + kPipeSuffix.size() + 1] = {};
@@ -64,7 +64,7 @@ RecordingRun::~RecordingRun() {
   ::unlinkat(folder_.get(), PipeName(id_).c_str(), 0);
   pipe_.Reset();
   RemoveDeadRuns(folder_.get());
-  ::rmdir(path_.c_str());  // If nothing is left in it.
+  ::rmdir(path_.c_str());  // Succeeds only if it is empty.
 }
 
 void RecordingRun::CountFiles(std::string_view suffix, RecordedCount& count) {
@@ -95,7 +95,7 @@ RecordedCount RecordingRun::Count(const std::set<Fingerprint>& known) {
   return count;
 }
 
-// Each line was written at once, so none is cut off.
+// Processes write each line at once, so no line is incomplete.
 std::vector<SpoolLoss> RecordingRun::TakeTold() {
   std::string told;
   char part[PIPE_BUF];
@@ -111,7 +111,7 @@ bool IsRunning(int folder, const std::string& id) { return OpenPipeToWrite(folde
 
 bool TellRun(const SpoolPlace& place, const std::string& id, const SpoolLoss& loss) {
   SpoolLoss told = loss;
-  constexpr size_t kMaxReasonBytes = 512;  // Three times as much when it is escaped.
+  constexpr size_t kMaxReasonBytes = 512;  // Up to three times as long when escaped.
   told.reason.resize(std::min(told.reason.size(), kMaxReasonBytes));
   return TellRunAtOnce(SpoolFolderOf(place.database, ::geteuid()), id, LossLine(told));
 }
@@ -122,7 +122,7 @@ bool TellRunAtOnce(const std::filesystem::path& folder_path, std::string_view id
   const UniqueFd folder = OpenOwnSpoolFolderAtOnce(folder_path);
   const UniqueFd pipe = folder.valid() ? OpenPipeToWrite(folder.get(), id) : UniqueFd();
   if (!pipe.valid()) return false;
-  const SignalHeld broken(SIGPIPE);  // The command may end meanwhile.
+  const SignalHeld broken(SIGPIPE);  // The command may end at any time.
   return ::write(pipe.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
@@ -135,7 +135,7 @@ void RemoveDeadRuns(int folder) {
     struct stat info {};
     const bool is_pipe = IsId(id) && !IsRunning(folder, id) &&
                          ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-    // A new one gets its reader a moment after it is made.
+    // A new pipe gets its reader a moment after its creation.
     if (is_pipe && info.st_mtime + kNewPipeS < ::time(nullptr)) {
       ::unlinkat(folder, name.c_str(), 0);
     }

@@ -1,8 +1,8 @@
-// A command that runs a program and counts what its processes record: `attune blas --record`.
+// A command that runs a program and counts the problems its processes record: `attune blas
+// --record`.
 //
-// The processes find it by an id in their environment, which names a pipe in the spool folder.
-// What they cannot write to a disk they tell through that pipe, which needs neither room on a disk
-// nor a file that may grow.
+// The processes find the command by an ID in their environment, which names a pipe in the spool
+// folder. They report losses through that pipe, which needs no disk space and no growing file.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@
 
 namespace attune {
 
-// The variable that names the run to the processes of the program.
+// The variable that passes the ID of the run to the processes of the program.
 inline constexpr const char* kRecordRunVariable = "ATTUNE_RECORD_RUN";
 
-// What the processes of a run recorded.
+// The problems that the processes of a run recorded.
 struct RecordedCount {
-  int64_t problems = 0;           // Different ones, under any tag.
-  int64_t waiting = 0;            // Of them, those that no database has yet.
-  int64_t added = 0;              // Of all, those that were not known before.
-  std::vector<SpoolLoss> losses;  // What is in no spool.
+  int64_t problems = 0;           // Distinct problems, under any tag.
+  int64_t waiting = 0;            // Of these, problems that no database has yet.
+  int64_t added = 0;              // Of these, problems that were not `known`.
+  std::vector<SpoolLoss> losses;  // Problems that no spool has.
 };
 
-// The waiting command's side. Not thread-safe. The destructor removes the pipe and what was kept
-// for counting.
+// The side of the waiting command. Not thread-safe. The destructor removes the pipe and the
+// imported spools kept for counting.
 class RecordingRun {
  public:
   static Result<RecordingRun> Begin(const SpoolPlace& place);
@@ -42,8 +42,8 @@ class RecordingRun {
   ~RecordingRun();
 
   const std::string& id() const { return id_; }
-  // Everything up to now; `known` are keys of problems (KeyOf()). What was told through the pipe is
-  // in the first answer alone.
+  // The counts up to now; `known` holds keys of problems (KeyOf()). Only the first call returns the
+  // losses from the pipe.
   RecordedCount Count(const std::set<Fingerprint>& known = {});
 
  private:
@@ -56,24 +56,25 @@ class RecordingRun {
   void CountFiles(std::string_view suffix, RecordedCount& count);
   std::vector<SpoolLoss> TakeTold();
 
-  std::filesystem::path path_;  // Of the spool folder.
+  std::filesystem::path path_;  // Path of the spool folder.
   UniqueFd folder_;
-  UniqueFd pipe_;  // To read.
+  UniqueFd pipe_;  // Read end.
   std::string id_;
   std::set<Fingerprint> counted_;
 };
 
-// Whether the command of run `id` still waits for its program.
+// True if the command of run `id` still waits for its program.
 bool IsRunning(int folder, const std::string& id);
 
-// A recording process's side: tells the command of run `id` what is lost. False if it is gone.
+// The side of a recording process: tells the command of run `id` about a loss. False if the command
+// is gone.
 bool TellRun(const SpoolPlace& place, const std::string& id, const SpoolLoss& loss);
 
-// The same with a line of AppendLossLine(), by the path of the spool folder and without memory of
-// the heap.
+// As TellRun(), with a line of AppendLossLine() and the path of the spool folder. Uses no heap
+// memory.
 bool TellRunAtOnce(const std::filesystem::path& folder, std::string_view id, std::string_view line);
 
-// Removes what commands that were killed have left in the folder.
+// Removes the files that killed commands left in the folder.
 void RemoveDeadRuns(int folder);
 
 }  // namespace attune

@@ -22,12 +22,12 @@ namespace {
 constexpr mode_t kFileMode = 0600;
 constexpr int kMaxNames = 64;
 
-// Where a file system has no locks, an importer waits until a file has long been left alone.
+// On a file system without locks, an importer waits until a file is long untouched.
 bool HasNoLocks(int error) {
   return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP || error == EINVAL;
 }
 
-// Lets the lock go at once, whoever else has the file open: a process that was forked meanwhile.
+// Releases the lock at once, even if a process that was forked meanwhile has the file open.
 class Unlock {
  public:
   explicit Unlock(int fd) : fd_(fd) {}
@@ -39,7 +39,7 @@ class Unlock {
   const int fd_;
 };
 
-// The number of bytes that were written, or -1 with errno set.
+// Returns the bytes written, or -1 with errno set.
 ssize_t WriteBoth(int fd, std::string_view first, std::string_view second) {
   iovec parts[] = {{const_cast<char*>(first.data()), first.size()},
                    {const_cast<char*>(second.data()), second.size()}};
@@ -79,7 +79,7 @@ SpoolFile::SpoolFile(SpoolPlace place, SpoolHeader header, size_t max_bytes)
   name_.assign(base_name_).append(kSpoolSuffix);
 }
 
-// Within the room of the name, because no memory may be allocated.
+// Stays within the reserved capacity of name_, so it allocates no memory.
 void SpoolFile::NextName() {
   ++number_;
   name_.assign(base_name_).append(1, '-').append(fmt::format_int(number_).c_str());
@@ -143,14 +143,14 @@ Status SpoolFile::Write(std::string_view lines, size_t beyond) {
     folder_ = SpoolFolderOf(place_.database, user_);
     has_counted_files_ = false;
   }
-  // Makes folders above it, and has the words for why it is refused.
+  // Creates parent folders, and returns a detailed error if it refuses the folder.
   ATTUNE_RETURN_IF_ERROR(OpenOwnSpoolFolder(folder_, place_.makes_folders).status());
   return StatusOf(TryWrite(lines, beyond));
 }
 
 SpoolRefusal SpoolFile::TryWrite(std::string_view lines, size_t beyond) {
   SpoolRefusal refusal;
-  // An importer removes an empty folder, perhaps between our opening it and the file.
+  // An importer may remove an empty folder before the file is created.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const UniqueFd folder = OpenOwnSpoolFolderAtOnce(folder_);
     if (!folder.valid()) return OfSystem(errno);
@@ -170,7 +170,7 @@ SpoolRefusal SpoolFile::TryWrite(std::string_view lines, size_t beyond) {
   return refusal;
 }
 
-// A file that an importer holds, or has just removed, is left to it.
+// Skips a file that an importer holds or has just removed.
 UniqueFd SpoolFile::OpenLocked(int folder, SpoolRefusal& refusal) {
   for (int attempt = 0; attempt < kMaxNames; ++attempt) {
     UniqueFd file = OpenIn(folder, name_.c_str(), O_WRONLY | O_APPEND | O_CREAT, kFileMode);
@@ -195,7 +195,7 @@ SpoolRefusal SpoolFile::WriteLocked(int fd, std::string_view lines, size_t beyon
   const auto size = static_cast<size_t>(before.st_size);
   if (size == 0) {
     is_torn_ = false;
-    // Whatever the program's umask is.
+    // Independent of the umask of the program.
     if (::fchmod(fd, kFileMode) != 0) return OfSystem(errno);
   }
   const std::string_view first = size == 0 ? std::string_view(head_) : is_torn_ ? "\n" : "";
@@ -208,7 +208,7 @@ SpoolRefusal SpoolFile::WriteLocked(int fd, std::string_view lines, size_t beyon
     return {};
   }
   const int error = written < 0 ? errno : ENOSPC;
-  // What was begun is taken back; where even that fails, the next lines begin a line of their own.
+  // Undoes a partial write. If even that fails, the next lines begin on a new line.
   if (written > 0) is_torn_ = ::ftruncate(fd, before.st_size) != 0;
   return OfSystem(error);
 }

@@ -1,4 +1,4 @@
-// The file into which one process writes what it records.
+// The file to which one process writes its recorded problems.
 #pragma once
 
 #include <sys/types.h>
@@ -15,23 +15,24 @@
 
 namespace attune {
 
-// What waits to be imported: bytes of one process, and files of a folder. More is lost, and told.
+// Limits for waiting data: bytes of one process and files of a folder. Problems beyond them are
+// lost and reported.
 inline constexpr size_t kMaxSpoolBytes = size_t{64} << 20;
 inline constexpr size_t kMaxSpoolFiles = size_t{1} << 16;
-// Beyond kMaxSpoolBytes, for lines that say what was lost.
+// Room beyond kMaxSpoolBytes, for lines that report losses.
 inline constexpr size_t kSpoolReserveBytes = size_t{64} << 10;
 
-// The id of the run in a file's name; empty if it has none.
+// The ID of the run in a file name; empty if there is none.
 std::string RunOf(std::string_view name);
 
-// Why lines were not appended.
+// The reason why lines were not appended.
 struct SpoolRefusal {
   enum class Kind {
     kNone,
-    kSystem,  // `value` is the number of the error.
-    kFiles,   // As many files wait to be imported as may.
-    kBytes,   // `value` bytes of this process wait, and there may be no more.
-    kInUse,   // Importers hold every name that was tried.
+    kSystem,  // `value` is the errno.
+    kFiles,   // kMaxSpoolFiles files wait to be imported.
+    kBytes,   // `value` bytes of this process wait: the limit.
+    kInUse,   // Importers hold every file that was tried.
   };
   Kind kind = Kind::kNone;
   int64_t value = 0;
@@ -39,25 +40,26 @@ struct SpoolRefusal {
   bool any() const { return kind != Kind::kNone; }
 };
 
-// Nothing stays open between two calls of Append(), because the program may close any descriptor
-// and use its number again. An importer may remove the file meanwhile; the next call makes it
-// again. Not thread-safe.
+// Keeps no file open between calls of Append(), because the program may close any descriptor and
+// reuse its number. An importer may remove the file; the next call creates it again. Not
+// thread-safe.
 class SpoolFile {
  public:
-  // `header` is made up with the id and the name of this process.
+  // The constructor fills in the database, the process, its start time and its program in `header`.
   SpoolFile(SpoolPlace place, SpoolHeader header, size_t max_bytes = kMaxSpoolBytes);
 
-  // Appends whole lines, all or none of them. kResourceExhausted for a full disk, quota or file.
+  // Appends whole lines, all or none. kResourceExhausted if the disk, the quota or the file is
+  // full.
   Status Append(std::string_view lines);
-  // The same without memory of the heap, for a process that ends, perhaps inside of malloc(). No
-  // folders above that of the spool are made, and none of another user than before.
+  // As Append() without heap memory, for a process that ends, perhaps inside malloc(). Creates no
+  // parent folders. Fails with EPERM if the effective user has changed.
   SpoolRefusal AppendAtOnce(std::string_view lines);
-  // What is wrong, in words for a reason.
+  // The reason in words.
   static const char* Describe(const SpoolRefusal& refusal);
-  // As Append() for LossLine()s, for which there is room beyond the limit.
+  // As Append() for LossLine()s, which may use the reserve beyond the limit.
   Status AppendLoss(std::string_view lines) { return Write(lines, kSpoolReserveBytes); }
 
-  // Of the effective user, for messages.
+  // The folder of the effective user, for messages.
   const std::filesystem::path& folder() const { return folder_; }
   const SpoolPlace& place() const { return place_; }
   const SpoolHeader& header() const { return header_; }
@@ -73,14 +75,14 @@ class SpoolFile {
   const SpoolPlace place_;
   SpoolHeader header_;
   const size_t max_bytes_;
-  uid_t user_ = 0;  // Whose folder it is: a process may become another user's.
+  uid_t user_ = 0;  // Owner of folder_; the effective user may change.
   std::filesystem::path folder_;
   std::string head_;       // Text(header_).
-  std::string base_name_;  // "PID-STARTED-RANDOM".
-  std::string name_;       // With room for a number.
-  int number_ = 0;         // Of names that were given up, because an importer holds their files.
+  std::string base_name_;  // "PID-STARTED-RANDOM-RUN".
+  std::string name_;       // Has capacity for a number.
+  int number_ = 0;         // Names abandoned to importers that hold their files.
   bool has_counted_files_ = false;
-  bool is_torn_ = false;  // The file may end inside of a line.
+  bool is_torn_ = false;  // The file may end inside a line.
 };
 
 }  // namespace attune

@@ -120,7 +120,7 @@ TEST_F(SpoolFileTest, AFailedWriteLeavesNoPartOfIt) {
 
   const pid_t child = ::fork();
   if (child == 0) {
-    // It can write some of it, and the signal of the limit must not end it.
+    // Part of the text fits, and the signal of the limit must not end the process.
     const rlimit limit = {before.size() + 10, before.size() + 10};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     const Status status = file.Append(std::string(1000, 'x') + "\n");

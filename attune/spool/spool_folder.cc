@@ -24,18 +24,18 @@ namespace {
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// What stands between the name of a database and the number of a user.
+// Separates the database name from the user ID.
 constexpr std::string_view kFolderInfix = ".spool-";
 
-// Gives the owner of our folder back what the umask of the program that made it has taken. By a
-// descriptor, because another user may have put a link in its place.
+// Restores owner permissions that the umask of the creating program removed. Uses a descriptor,
+// because another user may have replaced the folder with a link.
 void RestoreOwnerMode(const char* folder) {
   const UniqueFd fd =
       AboveStandard(UniqueFd(::open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
   struct stat info {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || info.st_uid != ::geteuid()) return;
   if ((info.st_mode & kFolderMode) == kFolderMode) return;
-  char path[32];  // fchmod() takes no descriptor of O_PATH.
+  char path[32];  // fchmod() rejects O_PATH descriptors.
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd.get());
   (void)::chmod(path, (info.st_mode & 07777) | kFolderMode);
 }
@@ -55,12 +55,12 @@ Status MakeFolder(const std::filesystem::path& folder, bool with_parents) {
   return MakeFolder(folder, false);
 }
 
-// Whether problems of the effective user may be written there.
+// True if the effective user may record problems there.
 bool IsOwn(const struct stat& info) {
   return info.st_uid == ::geteuid() && (info.st_mode & kOthersWrite) == 0;
 }
 
-// Why they may not.
+// Why the effective user may not record problems there.
 Status RefusedOwn(const std::filesystem::path& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return SystemError("look at folder", path);
@@ -81,7 +81,7 @@ uid_t OwnerOf(const std::filesystem::path& database) {
   return ::stat(database.c_str(), &info) == 0 ? info.st_uid : ::geteuid();
 }
 
-// Also if it cannot be read.
+// True if the folder cannot be read, too.
 bool MayHoldSpools(int parent, const char* name) {
   const UniqueFd folder = AboveStandard(UniqueFd(::openat(parent, name, kFolderFlags)));
   return !folder.valid() || CountNamesIn(folder.get(), kSpoolSuffix, 1) > 0;
@@ -165,7 +165,7 @@ std::vector<SpoolFolder> OpenSpoolFolders(const std::filesystem::path& database,
     const bool is_trusted = info.st_uid == ::geteuid() || info.st_uid == owner;
     UniqueFd fd = AboveStandard(
         UniqueFd(is_trusted ? ::openat(parent.get(), text.c_str(), kFolderFlags) : -1));
-    // What was looked at may have been replaced since.
+    // The folder may have been replaced since fstatat().
     const bool is_safe = fd.valid() && ::fstat(fd.get(), &info) == 0 &&
                          (info.st_uid == ::geteuid() || info.st_uid == owner) &&
                          (info.st_mode & kOthersWrite) == 0;
@@ -213,8 +213,8 @@ bool IsSpoolOf(uid_t owner, int fd, int folder, const char* name) {
 
 std::string RandomWord() {
   uint64_t word = 0;
-  // Where the system has no random numbers yet, the clock has to do: names are made with O_EXCL or
-  // belong to one process.
+  // Falls back to the clock before the system has random numbers. Names are still unique: they are
+  // created with O_EXCL or belong to one process.
   if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) {
     word = static_cast<uint64_t>(UnixNowNs()) ^ (static_cast<uint64_t>(::getpid()) << 44);
   }

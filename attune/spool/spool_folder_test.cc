@@ -88,7 +88,7 @@ TEST_F(SpoolFolderTest, AFolderThatOthersMayWriteToIsRefused) {
   EXPECT_THAT(folder.error().message(), HasSubstr("chmod 700"));
   std::string refused;
   EXPECT_THAT(OpenSpoolFolders(database(), refused), IsEmpty());
-  EXPECT_THAT(refused, IsEmpty());  // There is nothing in it.
+  EXPECT_THAT(refused, IsEmpty());  // The folder is empty.
   std::ofstream(own() / "1-2-3-.spool") << "x";
   EXPECT_THAT(OpenSpoolFolders(database(), refused), IsEmpty());
   EXPECT_THAT(refused, HasSubstr("not imported"));
@@ -107,7 +107,7 @@ TEST_F(SpoolFolderTest, AFolderOfAnotherUserIsRefused) {
   EXPECT_THAT(folder.error().message(), HasSubstr("belongs to user 12345"));
   std::string refused;
   EXPECT_THAT(OpenSpoolFolders(database(), refused), IsEmpty());
-  EXPECT_THAT(refused, IsEmpty());  // There is nothing in it.
+  EXPECT_THAT(refused, IsEmpty());  // The folder is empty.
   std::ofstream(own() / "1-2-3-.spool") << "x";
   EXPECT_THAT(OpenSpoolFolders(database(), refused), IsEmpty());
   EXPECT_THAT(refused, HasSubstr("belongs to user 12345"));

@@ -15,7 +15,7 @@ constexpr std::string_view kMagic = "attune problem spool, version ";
 constexpr std::string_view kVersion = "1";
 constexpr size_t kChecksumDigits = 16;
 
-// Half of the fingerprint: it tells torn and changed lines from whole ones, and is no key.
+// Half of the fingerprint suffices to detect torn and changed lines.
 std::string_view ChecksumOf(std::string_view words, char (&digits)[kChecksumDigits]) {
   constexpr std::string_view kHex = "0123456789abcdef";
   uint64_t rest = FingerprintOf(words).high;
@@ -23,7 +23,7 @@ std::string_view ChecksumOf(std::string_view words, char (&digits)[kChecksumDigi
   return {digits, kChecksumDigits};
 }
 
-// `lines` ends with the words of a line, which begin at `begin` behind room for the checksum.
+// Writes the checksum of the last line of `lines` into the room at `begin`, and ends the line.
 void EndLine(size_t begin, std::string& lines) {
   char digits[kChecksumDigits];
   const std::string_view words = std::string_view(lines).substr(begin + kChecksumDigits + 1);
@@ -33,14 +33,14 @@ void EndLine(size_t begin, std::string& lines) {
 
 void AppendLine(std::string_view word, std::string_view rest, std::string& lines) {
   const size_t begin = lines.size();
-  // At once, so that no part of a line is left if there is no memory.
+  // Reserves at once: without memory no part of a line is left.
   lines.reserve(begin + kChecksumDigits + 1 + word.size() + 1 + rest.size() + 1);
   lines.append(kChecksumDigits + 1, ' ');
   lines.append(word).append(1, ' ').append(rest);
   EndLine(begin, lines);
 }
 
-// The words of a line; nothing if the checksum before them is of others.
+// Returns the words of a line, or nothing if its checksum does not match.
 std::optional<std::string_view> CheckedWords(std::string_view line) {
   if (line.size() <= kChecksumDigits || line[kChecksumDigits] != ' ') return std::nullopt;
   char digits[kChecksumDigits];
@@ -51,7 +51,7 @@ std::optional<std::string_view> CheckedWords(std::string_view line) {
 
 class SpoolReader {
  public:
-  // `line` is without its end.
+  // `line` has no line end.
   void Read(std::string_view line, int number) {
     const auto words = CheckedWords(line);
     const std::string problem = words.has_value() ? Take(*words) : "its checksum does not agree";
@@ -73,7 +73,7 @@ class SpoolReader {
   }
 
  private:
-  // What is wrong with them; empty if nothing is.
+  // Describes the first damaged line; empty if there is none.
   std::string Take(std::string_view rest) {
     const std::string_view word = NextWord(rest);
     if (word == "problem") return TakeProblem(rest);
@@ -124,7 +124,7 @@ class SpoolReader {
   bool has_tag_ = false;
 };
 
-// The next line without its end, which `has_end` says whether it has.
+// Returns the next line without its end. `has_end` is false if the line has none.
 std::string_view NextLine(std::string_view& content, bool& has_end) {
   const size_t end = content.find('\n');
   has_end = end != std::string_view::npos;

@@ -1,4 +1,4 @@
-// The text of a problem spool: what a program recorded and no database has yet.
+// The text of a problem spool: recorded problems that no database has yet.
 // docs/formats/problem_spool.md.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace attune {
 
-// What stands at the beginning of each file.
+// The data at the beginning of each file.
 struct SpoolHeader {
-  std::string database;         // Path for which the problems were recorded; for people.
-  std::string tag;              // Of every problem of the file.
-  int64_t process = 0;          // Its id and when it began to record, for people as well.
-  int64_t started_unix_ns = 0;  // Since 1970.
+  std::string database;         // Path of the database, for users to read.
+  std::string tag;              // Tag of every problem of the file.
+  int64_t process = 0;          // Process ID, for users to read.
+  int64_t started_unix_ns = 0;  // Start of recording, since 1970.
   std::string program;          // Its short name.
-  std::string run;              // RecordingRun::id() of the command that waits for it; or empty.
+  std::string run;              // RecordingRun::id() of the waiting command; or empty.
 
   friend bool operator==(const SpoolHeader&, const SpoolHeader&) = default;
 };
@@ -34,10 +34,10 @@ struct SpoolLoss {
 
 struct SpoolContent {
   SpoolHeader header;
-  std::vector<Problem> problems;  // In the order of recording; one may come again.
+  std::vector<Problem> problems;  // In the order of recording; may repeat.
   std::vector<SpoolLoss> losses;
-  int64_t damaged_bytes = 0;  // Of lines that are cut off, changed or of no known kind.
-  std::string damage;         // The first of them: its line and what is wrong. Empty for none.
+  int64_t damaged_bytes = 0;  // In truncated, changed or unknown lines.
+  std::string damage;         // The first damaged line and its error; or empty.
 };
 
 // The lines that begin a file.
@@ -45,11 +45,11 @@ std::string Text(const SpoolHeader& header);
 // Appends the line of a problem: its canonical text.
 void AppendProblemLine(std::string_view problem, std::string& lines);
 std::string LossLine(const SpoolLoss& loss);
-// Allocates no memory where `lines` has room.
+// Allocates no memory if `lines` has enough capacity.
 void AppendLossLine(int64_t count, std::string_view reason, std::string& lines);
 
-// Every whole line of `content`. kUnsupported for another version, kDataLoss for what does not
-// begin as a spool does, or whose tag cannot be read.
+// Parses every complete line of `content`. kUnsupported for another version. kDataLoss if the text
+// does not begin as a spool, or if the tag is unreadable.
 Result<SpoolContent> ParseSpool(std::string_view content);
 
 }  // namespace attune

@@ -108,7 +108,7 @@ TEST(SpoolFormat, NoBytesMakeTheReaderMisbehave) {
     }
     const auto content = ParseSpool(mutant);
     if (!content.ok()) continue;
-    // A line that was copied counts twice, which importing does not mind.
+    // A duplicated line counts twice; importing ignores repeats.
     for (const Problem& problem : content->problems) EXPECT_EQ(Validate(problem), Status::Ok());
   }
 }

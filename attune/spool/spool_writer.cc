@@ -14,12 +14,12 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMaxKnownProblems = size_t{1} << 18;  // In a table of 8 MiB.
-// So many are written by the caller, who is faster than the disk.
+constexpr size_t kMaxKnownProblems = size_t{1} << 18;  // The table takes 8 MiB.
+// From this size on the caller writes, because it outruns the disk.
 constexpr size_t kManyBytes = size_t{256} << 10;
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 constexpr std::chrono::hours kVeryLong{24};
-constexpr size_t kLastWordsBytes = 128;  // Beside the path.
+constexpr size_t kLastWordsBytes = 128;  // In addition to the path.
 
 std::chrono::steady_clock::time_point After(std::chrono::milliseconds timeout) {
   return std::chrono::steady_clock::now() + timeout;
@@ -53,7 +53,7 @@ Result<bool> SpoolWriter::Append(const Problem& problem) {
     AppendProblemLine(text, waiting_);
     const bool wakes = waiting_count_.fetch_add(1) == 0;
     known_.Insert(key);
-    // It came again before its loss was told.
+    // Recorded after all: it was dropped, but its loss is not reported yet.
     const bool was_dropped = lost_.count > std::max(kept_losses_, told_losses_);
     if (was_dropped && dropped_.Contains(key)) --lost_.count;
     is_closed = is_closing_;
@@ -76,7 +76,7 @@ Status SpoolWriter::Drop(const std::string& text, const Fingerprint& key) {
                   options_.max_waiting_bytes, failure_.message()));
 }
 
-// Where there can be none now, callers write until there can.
+// Until a thread can start, callers write.
 void SpoolWriter::StartThread() {
   constexpr size_t kStackBytes = size_t{1} << 20;
   has_thread_ = thread_.Start([this] { Work(); }, kStackBytes);
@@ -92,7 +92,7 @@ void SpoolWriter::Work() {
     try {
       (void)FlushUntil(After(kVeryLong));
     } catch (...) {
-      // There is no memory, most likely. What was not written waits.
+      // Most likely out of memory. Unwritten problems keep waiting.
     }
     lock.lock();
   }
@@ -110,7 +110,7 @@ bool SpoolWriter::FlushUntil(Deadline deadline) {
   if (!write.owns_lock()) return false;
   const Status before = LastFailure();
   {
-    // A child must not find the file open and locked.
+    // A forked child must not inherit the open and locked file.
     const ForkGate gate;
     WriteWaiting();
     WriteLosses();
@@ -120,7 +120,7 @@ bool SpoolWriter::FlushUntil(Deadline deadline) {
 }
 
 void SpoolWriter::WriteWaiting() {
-  // What could not be written before, and what came since.
+  // First the lines of a failed write, then newer ones.
   for (int part = 0; part < 2; ++part) {
     {
       const std::lock_guard lock(mutex_);
@@ -153,7 +153,7 @@ bool SpoolWriter::TakeWaiting() {
 }
 
 void SpoolWriter::NoteWritten() {
-  writing_.clear();  // Its memory is of use again.
+  writing_.clear();  // Keeps its capacity.
   writing_bytes_ = 0;
   waiting_count_ -= std::exchange(writing_count_, 0);
 }
@@ -213,30 +213,32 @@ bool SpoolWriter::Close(std::chrono::milliseconds timeout) try {
   if (!EndThread(deadline) || !FlushUntil(deadline)) return false;
   if (waiting_count() > 0) {
     if (!LoseWaiting(deadline)) return false;
-    (void)FlushUntil(deadline);  // The file may have room for a line that says so.
+    (void)FlushUntil(deadline);  // The file may have room for a loss line.
   }
   TellLosses();
   return true;
 } catch (const std::exception&) {
-  return false;  // There is no memory for it.
+  return false;  // Out of memory.
 }
 
 void SpoolWriter::FlushAtOnce(std::chrono::milliseconds timeout) {
   if (process_ != ::getpid()) return;
   const Deadline deadline = After(timeout);
   const std::unique_lock write(write_mutex_, deadline);
-  // This very thread may hold it, or one that waits for what this thread holds.
+  // This thread may hold mutex_ already, or may block its holder.
   std::unique_lock lock(mutex_, std::defer_lock);
   while (write.owns_lock() && !lock.try_lock()) {
     if (std::chrono::steady_clock::now() >= deadline) break;
     std::this_thread::yield();
   }
-  if (!lock.owns_lock()) return TellAtOnce(waiting_count_, "they were in use when it ended");
+  if (!lock.owns_lock())
+    return TellAtOnce(waiting_count_, "the writer was busy when the process ended");
   const SpoolRefusal refusal = WriteWaitingAtOnce();
-  TellAtOnce(LoseAtOnce(), refusal.any() ? SpoolFile::Describe(refusal) : "too many waited");
+  TellAtOnce(LoseAtOnce(),
+             refusal.any() ? SpoolFile::Describe(refusal) : "too many problems waited");
 }
 
-// The untold losses, all that still waits among them; they count as told.
+// Loses waiting problems. Returns the number of unreported losses and marks them as reported.
 int64_t SpoolWriter::LoseAtOnce() {
   lost_.count += waiting_count_;
   writing_count_ = waiting_count_;

@@ -1,5 +1,4 @@
-// Records problems at the speed of memory: they are written to the spool of this process in the
-// background.
+// Records problems in memory; a background thread writes them to the spool of this process.
 #pragma once
 
 #include <atomic>
@@ -19,59 +18,60 @@
 
 namespace attune {
 
-// What became of problems that are not in the file.
+// The fate of problems that are not in the file.
 enum class SpoolTrouble {
-  kWaiting,   // They cannot be written now, and are tried again; the count is 0.
-  kLost,      // They never will be, and the file does not say so.
-  kLostKept,  // The same, and a line of the file tells whoever imports it.
+  kWaiting,   // The write failed and will be retried; the count is 0.
+  kLost,      // Lost, and the file does not say so.
+  kLostKept,  // Lost, and a line of the file tells the importer.
 };
 
 struct SpoolWriterOptions {
   SpoolPlace place;
-  SpoolHeader header;  // Its tag and run.
-  // Told when problems cannot be written, and when some are lost: by any thread, without a lock.
+  SpoolHeader header;  // Only the tag and the run.
+  // Called when problems cannot be written or are lost, on any thread. The kWaiting call holds the
+  // write lock, so the callback must not call Flush() or Close().
   std::function<void(SpoolTrouble, const SpoolLoss&)> told;
-  // The same for problems that are lost when the process ends without handlers or becomes another
-  // program. It must allocate no memory and take no lock: malloc() may be what was interrupted.
+  // As `told`, for problems lost when the process ends without handlers or executes another
+  // program. Must allocate no memory and take no lock, because it may interrupt malloc().
   std::function<void(int64_t count, std::string_view reason)> told_at_once;
-  // How long a problem may wait for others that are written with it.
+  // Maximum time that a problem waits, so that one write covers several.
   std::chrono::milliseconds delay{100};
   size_t max_file_bytes = kMaxSpoolBytes;
-  // Of lines that cannot be written now; more of them are lost.
+  // Limit for lines that wait; problems beyond it are lost.
   size_t max_waiting_bytes = size_t{4} << 20;
 };
 
-// Thread-safe. A child after fork() must make one of its own.
+// Thread-safe. A child after fork() must create its own writer.
 //
-// A problem is in the file a tenth of a second after Append(), or when the process exits. So a
-// process that is killed loses what it recorded in that time; a crash of the machine, what the
-// system had not written to the disk yet.
+// A problem reaches the file a tenth of a second after Append(), or when the process exits. A
+// killed process loses the problems of that time. A crash of the machine also loses what the system
+// had not written to disk.
 class SpoolWriter {
  public:
   explicit SpoolWriter(SpoolWriterOptions options);
-  // As Close(), however long a disk takes.
+  // Closes with practically no time limit.
   ~SpoolWriter();
   SpoolWriter(const SpoolWriter&) = delete;
   SpoolWriter& operator=(const SpoolWriter&) = delete;
 
-  // Whether the problem is new in this process. The caller writes nothing, unless there can be no
-  // thread or a quarter of a megabyte waits. A failure says why the problem is lost; it counts as
-  // new when it comes again.
+  // Returns true if the problem is new in this process. The caller writes only if there is no
+  // thread, after Close(), or if 256 KiB wait. A failure says why the problem is lost. If the
+  // buffer was full, the problem counts as new the next time.
   Result<bool> Append(const Problem& problem);
-  // Writes what waits. A failure says why some still does, or was lost before.
+  // Writes waiting problems. A failure says why some still wait or were lost.
   Status Flush(std::chrono::milliseconds timeout);
-  // Writes what waits, tells what is lost by then, and ends the thread; later problems are written
-  // at once. Whether that was done within `timeout`.
+  // Writes waiting problems, reports losses and ends the thread. Append() then writes problems at
+  // once. Returns true if all of it finished within `timeout`.
   bool Close(std::chrono::milliseconds timeout);
-  // Writes what waits in a process that ends without handlers or becomes another program, perhaps
-  // inside of any function: no lock is waited for longer than `timeout`, and no memory is
-  // allocated. What cannot be written is lost and told. Nothing in another process, as a child of
-  // vfork() is.
+  // Writes waiting problems in a process that ends without handlers or executes another program,
+  // perhaps inside any function. Waits for locks at most `timeout` and allocates no memory.
+  // Problems that it cannot write are lost and reported. Does nothing in another process, such as a
+  // child of vfork().
   void FlushAtOnce(std::chrono::milliseconds timeout);
 
-  // Why problems wait or were lost; ok: all are in the file.
+  // The reason why problems wait or were lost; ok if all are in the file.
   Status failure() const;
-  // How many wait.
+  // The number of waiting problems.
   int64_t waiting_count() const;
   const SpoolPlace& place() const { return options_.place; }
 
@@ -81,14 +81,14 @@ class SpoolWriter {
   void Work();
   void StartThread();
   Status Drop(const std::string& text, const Fingerprint& key);
-  // Returns when there is no thread any more, or false.
+  // Returns true once the thread has ended; false at the deadline.
   bool EndThread(Deadline deadline);
   bool FlushUntil(Deadline deadline);
-  // Writes what waits, and lines for what was lost. REQUIRES: write_mutex_ is held.
+  // Writes waiting problems. REQUIRES: write_mutex_ is held.
   void WriteWaiting();
-  // The same without memory of the heap. REQUIRES: mutex_ is held, too.
+  // As WriteWaiting(), without heap memory. REQUIRES: mutex_ is held, too.
   SpoolRefusal WriteWaitingAtOnce();
-  // REQUIRES, for all three: both are held.
+  // REQUIRES for the next three: both mutexes are held.
   bool TakeWaiting();
   void NoteWritten();
   int64_t LoseAtOnce();
@@ -103,24 +103,24 @@ class SpoolWriter {
   const int process_;
   std::timed_mutex write_mutex_;  // Held while the file is written; taken before mutex_.
   SpoolFile file_;                // Guarded by write_mutex_, as are the next two.
-  std::string writing_;           // Lines that are being written, or could not be.
+  std::string writing_;           // Lines in a write, or after a failed one.
   int64_t writing_count_ = 0;
-  mutable std::mutex mutex_;  // Guards the rest, for moments alone.
+  mutable std::mutex mutex_;  // Guards the rest. Held briefly.
   std::condition_variable changed_;
   KnownProblems known_;
-  KnownProblems dropped_;                   // Those for which there was no room: each is lost once.
-  std::string waiting_;                     // Lines behind those of writing_.
-  std::atomic<int64_t> waiting_count_ = 0;  // Of both. Changed with mutex_ held.
-  size_t writing_bytes_ = 0;                // Of writing_.
-  Status failure_;                          // Of the last write.
-  SpoolLoss lost_;                          // All in all, with the reason of the first.
-  int64_t kept_losses_ = 0;                 // Of them, those that a line of the file tells.
+  KnownProblems dropped_;                   // Found no room; counted as lost once.
+  std::string waiting_;                     // Lines after those of writing_.
+  std::atomic<int64_t> waiting_count_ = 0;  // In both. Changed with mutex_ held.
+  size_t writing_bytes_ = 0;                // Size of writing_.
+  Status failure_;                          // Result of the last write.
+  SpoolLoss lost_;                          // Total, with the first reason.
+  int64_t kept_losses_ = 0;                 // Of these, reported in the file.
   int64_t told_losses_ = 0;
   bool is_closing_ = false;
   bool has_thread_ = false;
   bool has_ended_ = false;  // The thread takes no mutex any more.
   std::atomic<bool> is_telling_at_once_ = false;
-  std::string last_words_;  // The reason that is told at once; its room is made at the start.
+  std::string last_words_;  // For TellAtOnce(); reserved at the start.
   GuestThread thread_;
 };
 

@@ -14,8 +14,7 @@
 #include "attune/base/scratch_folder.h"
 #include "attune/problem/gemm.h"
 
-// Counts allocations, so that a test can see that there are none.
-// Sanitizers have a malloc() of their own.
+// Counts allocations, so that tests can prove there are none.
 static thread_local int64_t allocations = 0;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" void* __libc_malloc(size_t);
@@ -153,7 +152,7 @@ TEST_F(SpoolWriterTest, WhatCannotBeWrittenAtTheEndIsTold) {
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(writer.Append(ProductNumber(i)).ok());
     EXPECT_TRUE(writer.Close(kPatience));
     EXPECT_TRUE(writer.Close(kPatience));
-    // Late ones are lost at once.
+    // Later problems are lost at once.
     EXPECT_FALSE(writer.Append(ProductNumber(6)).ok());
   }
 
@@ -212,7 +211,7 @@ TEST_F(SpoolWriterTest, ALateProblemIsWrittenAtOnce) {
   EXPECT_THAT(Written(), ElementsAre(ProductNumber(1)));
 }
 
-// Waits for the child's end; its status.
+// Waits for the child to end; returns its status.
 int EndOf(pid_t child) {
   int status = -1;
   (void)::waitpid(child, &status, 0);
@@ -221,7 +220,7 @@ int EndOf(pid_t child) {
 
 TEST_F(SpoolWriterTest, WithoutAThreadTheCallerWrites) {
   if (::geteuid() == 0) {
-    // The limit does not hold for the superuser.
+    // The limit does not apply to root.
     ASSERT_EQ(::chmod(scratch_->path().c_str(), 0777), 0);
   }
   const pid_t child = ::fork();
@@ -232,7 +231,7 @@ TEST_F(SpoolWriterTest, WithoutAThreadTheCallerWrites) {
     if (::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(3);
     SpoolWriter writer(Options());
     if (!writer.Append(ProductNumber(1)).ok()) ::_exit(4);
-    // It is there although nothing was flushed.
+    // The problem is in the file without a flush.
     ::_exit(Written().size() == 1 ? 0 : 5);
   }
 
@@ -252,7 +251,7 @@ TEST_F(SpoolWriterTest, AProcessThatEndsWithoutHandlersWritesWhatWaits) {
   EXPECT_EQ(Written().size(), 10u);
 }
 
-// The allocations of FlushAtOnce() in a child, where it is the first that writes.
+// Allocations by FlushAtOnce() in a child, where FlushAtOnce() writes first.
 int64_t AllocationsOfLastFlush(SpoolWriterOptions options) {
   SpoolWriter writer(std::move(options));
   for (int i = 0; i < 10; ++i) (void)writer.Append(ProductNumber(i));
@@ -301,7 +300,7 @@ TEST_F(SpoolWriterTest, WhatIsToldAtOnceIsLostForGood) {
   options.told_at_once = [&](int64_t count, std::string_view) { told_count += count; };
   SpoolWriter writer(std::move(options));
   ASSERT_TRUE(writer.Append(ProductNumber(1)).ok());
-  // As a program does that tries to become several others.
+  // Imitates a program that tries several exec calls.
   writer.FlushAtOnce(kPatience);
   writer.FlushAtOnce(kPatience);
   fs::remove(folder());
@@ -350,7 +349,7 @@ TEST_F(SpoolWriterTest, WhatFoundNoRoomIsRecordedWhenItComesAgain) {
   EXPECT_LE(kept_losses_, 20);
 }
 
-// Enters limits under which one thread can be started, but not without harm to the program.
+// Sets limits that allow one more thread but leave too little for the program.
 TEST_F(SpoolWriterTest, AThreadThatTheProgramNeedsIsNotTaken) {
   if (::geteuid() != 0) GTEST_SKIP() << "it takes the superuser to become a user without threads";
   ASSERT_EQ(::chmod(scratch_->path().c_str(), 0777), 0);

@@ -85,7 +85,7 @@ attune_code GiveText(attune_runtime* runtime, const char* name, char** out,
 template <class Struct>
 Status CheckRoom(const Struct* out) {
   if (out == nullptr) return Status::Ok();
-  return CheckStructSize(out->struct_size, sizeof(size_t), "what is to be filled",
+  return CheckStructSize(out->struct_size, sizeof(size_t), "the struct to fill",
                          "the initialiser of the struct");
 }
 
@@ -354,11 +354,11 @@ attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t
   return attune::WithoutThrowing([&]() -> Status {
     if (runtimes == nullptr) return attune::Missing("runtimes");
     if (pattern == nullptr) return attune::Missing("pattern");
-    // What is more was never set.
+    // A larger count is an uninitialised value.
     constexpr size_t kMostRuntimes = 4096;
     if (count > kMostRuntimes) {
       return attune::InvalidArgument(
-          fmt::format("{} run times are given; {} are possible.", count, kMostRuntimes));
+          fmt::format("The call passes {} run times; the limit is {}.", count, kMostRuntimes));
     }
     ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
     std::vector<attune::OfflineDevice> devices;

@@ -197,7 +197,7 @@ std::vector<ShareReport> TuneShares(const std::vector<std::vector<UntunedProblem
   for (size_t i = 0; i < devices.size(); ++i) {
     if (devices[i].context.ok()) {
       const auto tune = [&, i] { parts[i] = TuneShare(shares[i], **devices[i].context); };
-      // Where there can be no thread, one device after the other.
+      // Without a thread, tune the devices one after the other.
       if (!threads[i].Start(tune)) tune();
     } else {
       for (const UntunedProblem& untuned : shares[i]) {

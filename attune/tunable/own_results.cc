@@ -9,7 +9,7 @@ ResultLine ResultLineOf(const TunableOpKey& names, const Problem& problem,
   ResultLine line;
   line.key = names;
   line.solution = SolutionText(tuned.candidate);
-  // A line that a person wrote may have no time.
+  // A line that a user wrote may have no time.
   if (tuned.median_ns > 0) line.milliseconds = tuned.median_ns / 1e6;
   if (!line.key.op.starts_with(kOwnOperatorPrefix)) line.problem_text = Text(problem);
   return line;

@@ -67,7 +67,7 @@ std::string SolutionOf(std::string_view column) {
   return Unescaped(column).value_or(std::string(column));
 }
 
-// Only what can have been measured: TunableOp writes "inf" where nothing could compute.
+// Accepts only measurable times: TunableOp writes "inf" if no candidate could compute.
 std::optional<double> ReadMilliseconds(std::string_view text) {
   constexpr double kNsInMs = 1e6;
   double value = 0;
@@ -94,15 +94,14 @@ Status ReadExtras(std::string_view rest, ResultLine& line) {
     line.problem_text = *text;
     rest = rest.substr(0, at == 0 ? 0 : at - 1);
   }
-  // Nothing but a comma behind the solution is a time that is missing, not one that was left out.
+  // A comma without a time after the solution is an error; the time may be omitted with its comma.
   if (rest.empty() && at != std::string_view::npos) return Status::Ok();
   if (!rest.starts_with(kBlasColumn)) {
     const size_t end = std::min(rest.find(','), rest.size());
     line.milliseconds = ReadMilliseconds(Unquoted(rest.substr(0, end)));
     if (!line.milliseconds) {
-      return InvalidArgument(
-          fmt::format("Expected a time in milliseconds that can be measured, found {}.",
-                      Quoted(rest.substr(0, end))));
+      return InvalidArgument(fmt::format("Expected a measurable time in milliseconds, found {}.",
+                                         Quoted(rest.substr(0, end))));
     }
     rest = end == rest.size() ? std::string_view() : rest.substr(end + 1);
   }

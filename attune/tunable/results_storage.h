@@ -18,7 +18,7 @@
 
 namespace attune {
 
-// Of a file that a program is served from, which may be of anybody: 400,000 results.
+// Limit for a file that serves a program and that any user may have written: 400,000 results.
 inline constexpr size_t kLargestServedBytes = size_t{64} << 20;
 
 // What came of reading a results file.

@@ -42,7 +42,8 @@ struct TunableParts {
   std::function<Result<TunedCandidate>(const Problem&)> tune;
   // Where log lines go; null: where VERBOSE_FILENAME says.
   std::function<void(std::string_view line)> log;
-  // Takes what VERBOSE_FILENAME sends to standard error; null: standard error does.
+  // Receives the lines that VERBOSE_FILENAME sends to standard error. If null, they go to standard
+  // error.
   std::function<void(const std::string& line)> error_stream;
 };
 
@@ -123,7 +124,7 @@ class TunableContext {
   void Clear();
 
   TunableCounters counters() const;
-  // What is wrong with the results files that were read, and with which lines of them.
+  // Problems of the results files that were read, and of their lines.
   std::vector<std::string> notes() const;
   const TunableParts& parts() const { return parts_; }
   const ResultChoices& result_choices() const { return *choices_; }

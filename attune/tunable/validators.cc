@@ -17,11 +17,10 @@ namespace {
 constexpr std::string_view kResultsKey = "ATTUNE_RESULTS";
 constexpr std::string_view kVersionKey = "ATTUNE_VERSION";
 constexpr std::string_view kTargetKey = "ATTUNE_TARGET";
-constexpr std::string_view kHostPrefix = "host.";
 
 bool IsEnvironmentField(std::string_view key) {
   return key.starts_with("library.") || key.starts_with("driver.") || key.starts_with("policy.") ||
-         key.starts_with(kHostPrefix);
+         IsHostField(key);
 }
 
 // The library of ours that a validator of PyTorch is about.
@@ -100,8 +99,7 @@ bool JudgeOwn(const TunableIdentity& here, ValidatorVerdict& verdict) {
     verdict.here = here.attune_version;
     verdict.agrees = VersionsAgree(value, here.attune_version);
   } else if (IsEnvironmentField(key)) {
-    verdict.kind =
-        key.starts_with(kHostPrefix) ? ValidatorKind::kInformational : ValidatorKind::kPerResult;
+    verdict.kind = IsHostField(key) ? ValidatorKind::kInformational : ValidatorKind::kPerResult;
     verdict.here = Field(here.environment, key);
     verdict.agrees = value == verdict.here;
   } else {
@@ -143,6 +141,8 @@ std::string_view Name(ValidatorKind kind) {
   }
   return "";
 }
+
+bool IsHostField(std::string_view key) { return key.starts_with("host."); }
 
 std::vector<Validator> ValidatorsOf(const TunableIdentity& identity) {
   std::vector<Validator> validators = {
@@ -186,7 +186,7 @@ bool IsSectionOf(const std::vector<Validator>& validators, const TunableIdentity
   std::map<std::string, std::string> found(validators.begin(), validators.end());
   std::map<std::string, std::string> ours;
   for (auto& [key, value] : ValidatorsOf(here)) ours.emplace(std::move(key), std::move(value));
-  const auto is_host = [](const auto& entry) { return entry.first.starts_with(kHostPrefix); };
+  const auto is_host = [](const auto& entry) { return IsHostField(entry.first); };
   std::erase_if(found, is_host);
   std::erase_if(ours, is_host);
   return found == ours;

@@ -23,6 +23,10 @@ struct TunableIdentity {
 // Version of the form of our lines, as ATTUNE_RESULTS.
 inline constexpr int kResultsVersion = 1;
 
+// True if the field describes the host (its name, its kernel). Such fields are for readers: no
+// result depends on them.
+bool IsHostField(std::string_view key);
+
 // What we write over our results: ATTUNE_RESULTS, ATTUNE_VERSION, ATTUNE_TARGET and one line for
 // each field of the environment under its own name ("library.openblas").
 std::vector<Validator> ValidatorsOf(const TunableIdentity& identity);

@@ -18,7 +18,7 @@ void WriteLogLine(const std::string& destination, std::string_view line,
   if (destination == "err" && error_stream != nullptr) return error_stream(text);
   if (destination == "err") return WriteToHost(STDERR_FILENO, text + "\n");
   if (destination == "out") return WriteToHost(STDOUT_FILENO, text + "\n");
-  // Not to wait for a reader if it is a pipe.
+  // Do not wait for a reader if the file is a pipe.
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
   const UniqueFd file = OpenFile(FromStart(destination), kFlags, 0644);
   if (!file.valid()) return;

@@ -15,10 +15,10 @@ enum class LogLevel {
   kTrace = 3,
 };
 
-// Writes `line` and a line end, in one write, to "err", "out" or the file called so, which is
-// appended to. What cannot be written is dropped: a log must not fail its host. `error_stream`
-// takes what is for "err"; null: standard error does, as long as it is the one that it was at the
-// start.
+// Writes `line` and a line end, in one write, to "err", "out" or the file of that name, to which it
+// appends. Drops text that it cannot write: a log must not fail its host. Passes text for "err" to
+// `error_stream`. If that is null, it writes to standard error, unless the program has replaced
+// that since the start.
 void WriteLogLine(const std::string& destination, std::string_view line,
                   const std::function<void(const std::string&)>& error_stream = nullptr);
 

@@ -51,8 +51,8 @@ struct ChildOptions {
   // Asked several times a second while an answer of a child is awaited: it is killed, and its
   // candidate given up, when this says no. Null: nobody is asked.
   std::function<bool()> go_on = nullptr;
-  // Gets the output of children and of compilers in them, as it arrives. Called by the threads that
-  // wait for children; may be null. The output of a child that fails is in its Failure, too.
+  // Gets the output of children and of their compilers as it arrives, on the threads that wait for
+  // children. May be null. The output of a failed child is in its Failure, too.
   std::function<void(std::string_view)> on_output = nullptr;
 };
 

@@ -36,7 +36,7 @@ constexpr const char* kNoConnection = "This program has closed the connection to
 constexpr int kMaxOutputReads = 64;
 constexpr std::streamsize kLongestLine = 4096;  // Of /proc/PID/status.
 
-// The environment of a helper, where no name is that of one of `variables`, and these.
+// Returns the environment of a helper, with the names in `variables` replaced by these.
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
   std::vector<std::string> entries = EnvironmentForChild(OurPreload::kDropped);
   for (const std::string& variable : variables) {
@@ -255,7 +255,7 @@ ChildProcess::Arrival ChildProcess::ReadAvailable(int timeout_ms) {
   // A negative descriptor, of an output that ended, is passed over.
   pollfd polled[2] = {{socket_.get_if_ours(), POLLIN, 0}, {output_.get_if_ours(), POLLIN, 0}};
   const int arrived = ::poll(polled, 2, timeout_ms);
-  // The program around this may have taken it meanwhile.
+  // The host program may have taken the descriptor meanwhile.
   if (!socket_.is_ours()) return Arrival::kClosed;
   if (arrived <= 0) return Arrival::kNothing;
   if (polled[1].revents != 0) ReadOutput();

@@ -57,7 +57,8 @@ class BoundOperands {
   Result<std::optional<Failure>> CheckInputs();
   // How far operand `i` is from its reference. REQUIRES: it is written.
   Result<OutputComparison> CompareOutput(size_t i, const ComparisonTerms& terms) const;
-  // Writes one element of operand `i`, at an offset in elements, or reads `count` from there on.
+  // Writes one element of operand `i` at an offset in elements, or reads `count` elements from
+  // there.
   Status Write(size_t i, int64_t offset, std::span<const std::byte> element);
   Result<std::vector<std::byte>> Read(size_t i, int64_t offset, int64_t count) const;
   // The last operand's span, gaps included, as bytes.

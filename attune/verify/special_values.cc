@@ -21,11 +21,11 @@ namespace {
 constexpr double kPlusInfinity = std::numeric_limits<double>::infinity();
 constexpr std::array<double, 3> kSpecial = {std::numeric_limits<double>::quiet_NaN(), kPlusInfinity,
                                             -kPlusInfinity};
-// From here on A and B have lines enough to be planted in one run.
+// From this many lines on, one run can plant all lines of A and B.
 constexpr int64_t kManyLines = 8;
-// Rows of C that are compared at either end.
+// The number of rows of C that are compared at either end.
 constexpr int64_t kRowsAtAnEnd = 1024;
-// A larger change would hide the sum of the other terms, which are at most 1, by rounding.
+// Rounding of a larger change would hide the sum of the other terms, which are at most 1.
 constexpr double kLargeChange = 1e6;
 constexpr size_t kMaxElementBytes = 8;
 
@@ -53,7 +53,7 @@ class PlantedMatrix {
 
   void Plant(int64_t row, int64_t column, double value) { planted_[OffsetOf(row, column)] = value; }
   double Original(int64_t row, int64_t column) const {
-    if (content_.empty()) return 0;  // C that is not read.
+    if (content_.empty()) return 0;  // C is not read.
     return DecodeElement(layout_.type, content_.data(), OffsetOf(row, column));
   }
   double Now(int64_t row, int64_t column) const {
@@ -116,7 +116,7 @@ class SpecialProduct {
 
   Status Write(BoundOperands& operands) const;
   Status Restore(BoundOperands& operands) const;
-  // A message about the first wrong element of C, if any.
+  // Returns a message about the first wrong element of C, if any.
   Result<std::optional<std::string>> FindWrong(const BoundOperands& operands,
                                                const Tolerance& tolerance) const;
 
@@ -170,7 +170,7 @@ SpecialProduct::SpecialProduct(const Gemm& gemm, const ProblemData& data, Planti
   c_.Plant((gemm.m / 3 + 1) % gemm.m, gemm.n / 3, kSpecial[1]);
 }
 
-// A denormal number and a factor that makes their product 1/2.
+// Plants a denormal number and a factor that makes their product 1/2.
 void SpecialProduct::PlantDenormal() {
   const bool is_real = gemm_.type == DataType::kF32 || gemm_.type == DataType::kF64;
   if (!is_real || gemm_.c_type != gemm_.type || gemm_.math != MathMode::kStrict) return;

@@ -28,7 +28,7 @@ using ActivationOf = std::function<double(double)>;
 double Plainly(const Term& term) { return term.a * term.b; }
 double ReluKeepingNan(double x) { return x < 0 ? 0 : x; }
 
-// A naive product whose terms and activation are given.
+// A naive product with given terms and activation.
 class NaiveProduct final : public Executable {
  public:
   NaiveProduct(const Gemm& gemm, TermOf term, ActivationOf activation)
@@ -86,7 +86,7 @@ std::optional<Failure> Check(
   return failure;
 }
 
-// Many of both, few of one, one of one or both, every transposition, batches and types.
+// Many or few rows and columns, one of either, every transposition, batches and types.
 const std::vector<std::string> kPlantedProblems = {
     "gemm@1{m=9,n=8,k=7}",
     "gemm@1{m=8,n=20,k=1,ta=t,beta=other}",

@@ -34,7 +34,7 @@ Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const 
 // Of an evaluator there. Its children find the kernel by ATTUNE_KERNEL_PATH. kNotFound if there is
 // no program for them.
 Result<ChildOptions> ChildrenAt(const OwnKernelPlace& place);
-// The same for what needs no records.
+// The same for children that need no records.
 Result<ChildOptions> ChildrenOn(const Backend& backend, const std::string& device_spec,
                                 const std::filesystem::path& evaluator,
                                 const std::vector<std::string>& variables);

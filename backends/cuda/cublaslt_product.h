@@ -23,7 +23,8 @@ inline constexpr size_t kCublasLtWorkspaceBytes = size_t{32} << 20;
 // Ok, or kUnsupported with what cuBLASLt has no words for. Needs neither library nor device.
 Status CheckCublasLtTakes(const Gemm& gemm);
 
-// False with relu: some kernels of the library then turn NaN into 0 (13.0 on an H200, mostly f32).
+// Returns false with relu: some kernels of the library then turn NaN into 0 (13.0 on an H200,
+// mostly f32).
 bool CublasLtKeepsSpecialValues(const Problem& problem);
 
 // What one launch of a product computes on.

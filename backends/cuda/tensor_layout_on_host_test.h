@@ -11,7 +11,7 @@ namespace attune::cuda {
 
 using HostElement = short;
 using HostSum = float;
-// A sum that is NaN becomes this element.
+// The element that stands for a NaN sum.
 inline constexpr HostElement kHostNan = -32768;
 // Of the size of HostElement, for what depends on that.
 inline constexpr DataType kHostType = DataType::kF16;

@@ -73,9 +73,9 @@ struct FakeBehaviour {
 // configs the device lists for fake.listed, a solver that is there if it lists any,
 // ieee_special_values (1: the trait of all solvers), and what the device says of itself: the fields
 // of DeviceConditions by their names, clock_reasons parted by commas or `none`, or conditions=crash
-// for a device that kills whoever asks; tiled_version is that of code which fake.tiled runs,
-// unknown unless it is set; library_version that of the library; and gone_if names a file that is
-// made when a candidate loses the device, which no process can open as long as it is there;
+// for a device that kills the process that asks; tiled_version is that of code which fake.tiled
+// runs, unknown unless it is set; library_version that of the library; and gone_if names a file
+// that is made when a candidate loses the device, which no process can open as long as it is there;
 // identity is DeviceReport::identity of all of them, so that they are names of one device; and
 // spans names a file to which every timed block is appended as a line `process begin end`, the last
 // two in nanoseconds of the machine's steady clock.

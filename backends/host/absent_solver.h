@@ -1,4 +1,4 @@
-// A solver of a plug-in that the limits of this process keep from being loaded.
+// Stands for a solver whose plug-in the limits of this process keep from being loaded.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace attune::host {
 
-// Known by its name, so that a choice of it is no typing error, and applicable to nothing:
-// `reason`, which is kResourceExhausted, says why. REQUIRES: `name` ends in the operator,
+// Keeps the name known, so that a choice of it is not a typing error, and applies to no problem:
+// `reason`, a kResourceExhausted, says why. REQUIRES: `name` ends in the operator,
 // "host.onednn-gemm".
 class AbsentSolver final : public Solver {
  public:
   AbsentSolver(std::string name, Status reason)
       : id_{std::move(name), 1}, reason_(std::move(reason)) {
-    traits_.description = "Of a plug-in that is not loaded under these limits";
+    traits_.description = "Its plug-in is not loaded under these limits";
     traits_.operator_name = id_.name.substr(id_.name.rfind('-') + 1);
   }
 

@@ -102,7 +102,7 @@ void DescribeInstructionSets(CpuDescription& cpu) {
 }
 
 std::string ModelName() {
-  // What the first core says is at the beginning; all of them take milliseconds to list.
+  // The first core comes first; listing all of them takes milliseconds.
   char beginning[4096] = "";
   const UniqueFd fd = OpenFile("/proc/cpuinfo", O_RDONLY);
   const ssize_t got = ::read(fd.get(), beginning, sizeof beginning);

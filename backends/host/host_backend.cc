@@ -15,10 +15,10 @@
 #include "backends/host/host_device.h"
 #include "backends/host/kernels/kernel_choice.h"
 #include "backends/host/library_report.h"
-#include "backends/host/symbol_scope.h"
 #include "backends/host/own_kernels.h"
 #include "backends/host/peaks.h"
 #include "backends/host/perf_counters.h"
+#include "backends/host/symbol_scope.h"
 #include "backends/host/thread_binding.h"
 #include "backends/host/threads/thread_pool.h"
 
@@ -45,11 +45,11 @@ struct Plugin {
   std::string name;
   const PluginDescription* description = nullptr;
   LibraryReport report;
-  Status kept_out;  // Why the limits of this process keep it from being loaded; Ok if they do not.
+  Status kept_out;  // Why limits of this process prevent loading; else Ok.
 };
 
-// Where the program is linked with another copy of the library behind a plug-in, the plug-in would
-// be bound to that one.
+// If the program links another copy of the library behind a plug-in, the plug-in would bind to that
+// copy.
 Status CheckLibraryOf(const std::string& plugin) {
 #ifdef ATTUNE_ONEDNN_FILE
   if (plugin != "onednn") return Status::Ok();

@@ -20,8 +20,8 @@
 namespace attune::host {
 namespace {
 
-// Not RTLD_DEEPBIND: it binds what the library depends on, too, to the C library's allocator in
-// place of the program's, and the sanitizers refuse it.
+// RTLD_DEEPBIND would bind the dependencies of the library to the allocator of the C library
+// instead of the program. The sanitizers reject it, too.
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 
 std::string ToHex(const unsigned char* bytes, size_t count) {
@@ -66,9 +66,10 @@ int CollectBuildId(dl_phdr_info* object, size_t, void* data) {
   return 1;
 }
 
-// Of an object that is loaded already, or null. Its owner keeps it, and so does this handle.
+// Returns a handle of an object that is loaded already, or null. The owner of the object and this
+// handle keep it loaded.
 void* HandleOf(const std::string& path) {
-  if (path.empty()) return nullptr;  // dlopen() takes it for the program.
+  if (path.empty()) return nullptr;  // dlopen() would return the program.
   std::error_code error;
   const bool is_program = std::filesystem::equivalent(path, "/proc/self/exe", error);
   return ::dlopen(is_program ? nullptr : path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
@@ -90,7 +91,7 @@ std::string FingerprintOfFile(const std::string& path) {
 Result<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>& names) {
   std::string reasons;
   for (const std::string& name : names) {
-    // A name alone is searched for by the system; the folder of a process may be anybody's.
+    // The system searches for a bare name. The current folder may belong to any user.
     const bool is_relative = name.find('/') != std::string::npos && !name.starts_with('/');
     if (is_relative) {
       reasons += fmt::format("{}'{}' is a relative path; give the whole path",

@@ -10,34 +10,33 @@ namespace attune::host {
 
 struct Definition;
 
-// A library that keeps state of its own under names that it exports.
+// A library that keeps state under names that it exports.
 struct LibraryFiles {
   std::vector<std::string> names;  // File names or paths, tried in this order.
-  // Names that every copy of it exports and nothing else does.
+  // Names that every copy of it exports and no other library does.
   std::vector<std::string> own_symbols;
-  // Whether another copy, which the program itself uses, may take its place.
+  // True if another copy, which the program itself uses, may replace it.
   bool may_be_programs_own = true;
 };
 
-// Opened with RTLD_LOCAL, so that its symbols serve nothing else. Its calls of names that it
-// exports itself go to the program's global scope first, so nothing is used here that calls a name
-// which other libraries define, too. Never closed: libraries that keep threads do not survive it. A
-// value: copies refer to the same object.
+// Opened with RTLD_LOCAL, so that its symbols serve no other library. Its calls of names that it
+// exports look in the global scope of the program first. So attune uses no function that calls a
+// name which other libraries define, too. Never closed: libraries that keep threads do not survive
+// it. A value: copies refer to the same object.
 class SharedLibrary {
  public:
-  // Opens the first of `names` (file names or paths) that can be; one that is in this process
-  // already is used as it is. kUnavailable gives the reason of each.
+  // Opens the first of `names` (file names or paths) that can be opened. Uses an object that is
+  // already in this process as it is. kUnavailable gives the reason for each name.
   static Result<SharedLibrary> Open(const std::vector<std::string>& names);
 
-  // The same, but where the global scope defines one of `files.own_symbols`, nothing is loaded,
-  // because a second copy would be bound to the first in parts: the object that defines it is used,
-  // or none.
+  // Like Open(), but loads no second copy if the global scope defines one of `files.own_symbols`,
+  // because the second copy would bind to parts of the first. It uses the defining object or fails.
   static Result<SharedLibrary> OpenUnmixed(const LibraryFiles& files);
 
-  // Whether OpenUnmixed() would use what is in this process already.
+  // Returns true if OpenUnmixed() would use an object that is already in this process.
   static bool IsInProcess(const LibraryFiles& files);
 
-  // The path of what is loaded under `name`, symbolic links resolved; empty if nothing is.
+  // The path of the object loaded as `name`, with symbolic links resolved; empty if there is none.
   static std::string PathOfLoaded(const std::string& name);
 
   // The address of `name`, or null.
@@ -47,11 +46,11 @@ class SharedLibrary {
     return reinterpret_cast<Function*>(Find(name));
   }
 
-  // The address of `name`, or null, in the object around `address` alone: what this one depends on
-  // defines other things under the same names.
+  // The address of `name`, or null, only in the object around `address`. Its dependencies define
+  // other things under the same names.
   void* FindBeside(const void* address, const char* name) const;
 
-  // Whether it was in the process before it was opened here: then it has other users.
+  // Returns true if the process had loaded it already: then it has other users.
   bool was_loaded() const { return was_loaded_; }
   // Where it was found, symbolic links resolved.
   const std::string& path() const { return path_; }

@@ -12,7 +12,7 @@ namespace attune::host {
 namespace {
 
 #if defined(__x86_64__)
-// The relocations that hold the address of a symbol.
+// Returns true if a relocation of this type holds the address of a symbol.
 bool HoldsAddress(uint64_t type) {
   return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
 }
@@ -32,7 +32,7 @@ struct SymbolTables {
 
 SymbolTables TablesOf(const link_map& object) {
   SymbolTables tables;
-  // The C library has made addresses of the offsets that the file has.
+  // The C library has replaced the file offsets by addresses.
   for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
     const auto* address = reinterpret_cast<const char*>(entry->d_un.d_ptr);
     switch (entry->d_tag) {
@@ -98,7 +98,7 @@ std::string PathOfObjectAt(const void* address) {
   Dl_info info{};
   void* map = nullptr;
   if (::dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0) return "";
-  // Variables without an initial value are in no file, but the dynamic section is.
+  // The file has no uninitialised variables, but it has the dynamic section.
   const auto file = FileMappedAt(static_cast<const link_map*>(map)->l_ld);
   return file.ok() ? file->string() : "";
 }

@@ -39,8 +39,8 @@ TEST(SymbolScopeTest, TwoFunctionsOfOneLibraryAreInOneObject) {
   EXPECT_FALSE(AreInOneObject(malloc_of_c, reinterpret_cast<const void*>(&NoneIsShared)));
 }
 
-// The proof that no second copy of a library, and nothing of the program, takes part in what they
-// compute: not one of their own names is bound elsewhere in this process, where both are loaded.
+// Proves that neither a second copy of a library nor the program takes part in a computation: this
+// process has loaded both, and no name of theirs is bound elsewhere.
 class LoadedBlasTest : public ::testing::TestWithParam<BlasDialect> {};
 
 TEST_P(LoadedBlasTest, EveryNameOfItsOwnIsBoundToItself) {

@@ -211,11 +211,11 @@ Status CheckForm(const Conv& conv) {
   if (TypeOf(conv.type) == memory::data_type::undef) {
     return Unsupported("oneDNN has no type " + std::string(Name(conv.type)) + ".");
   }
-  // It counts images in an int, and tries divisors for minutes where sums of these wrap around.
+  // oneDNN counts images in an int. If sums of these overflow, it tries divisors for minutes.
   constexpr int64_t kMostImages = int64_t{1} << 27;
   if (conv.batch > kMostImages) {
-    return Unsupported(fmt::format("host.onednn-conv computes up to {} images, not {}.",
-                                   kMostImages, conv.batch));
+    return Unsupported(
+        fmt::format("host.onednn-conv computes up to {} images, not {}.", kMostImages, conv.batch));
   }
   return CheckPixels(conv);
 }

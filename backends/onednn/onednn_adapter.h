@@ -83,14 +83,14 @@ class ThreadCountScope {
   int previous_ = 0;
 };
 
-// Of the runtime behind oneDNN; without functions if it was built on another one.
+// The functions of the OpenMP runtime behind oneDNN; empty if oneDNN uses another runtime.
 OpenMpFunctions OpenMp();
 
 // False if the thread count of this build of oneDNN cannot be chosen.
 bool CanSetThreadCount();
 
-// Ok if primitives for so many threads may be made: kResourceExhausted under limits that leave too
-// little of the address space, or of threads.
+// Returns Ok if primitives for `threads` threads may be made. kResourceExhausted if limits leave
+// too little address space or too few threads.
 Status CheckResources(int threads);
 
 }  // namespace attune::onednn

@@ -124,14 +124,14 @@ Status CheckSums(const Gemm& gemm, const Target& target) {
       isa->second + ".");
 }
 
-// Whatever follows the sum, oneDNN computes in f32, which holds whole numbers up to 2^24 only. Sums
-// of i8 reach that from k = 1025 on, and C holds more from the start.
+// oneDNN computes all steps after the sum in f32, which holds whole numbers only up to 2^24. Sums
+// of i8 reach that from k = 1025 on, and C can hold larger numbers from the start.
 Status CheckExact(const Gemm& gemm, const Target& target) {
   const bool is_sum = gemm.alpha == ScalarClass::kOne && gemm.beta == ScalarClass::kZero &&
                       gemm.bias == Bias::kNone && gemm.activation == Activation::kNone;
   if (gemm.c_type == DataType::kI32 && !is_sum) {
     return Unsupported(
-        "oneDNN rounds products into i32 to f32 where alpha is not 1 or beta not 0, and with a "
+        "oneDNN rounds products into i32 to f32 if alpha is not 1 or beta is not 0, and with a "
         "bias or an activation.");
   }
   return CheckSums(gemm, target);

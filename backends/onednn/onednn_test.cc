@@ -271,7 +271,7 @@ TEST_F(OneDnn, Int8ProductsAreRefusedWhereTheProcessorDoesNotSumThemExactly) {
   }
 }
 
-// What follows the sum it computes in f32, which holds 24 bits.
+// oneDNN computes all steps after the sum in f32, which holds 24 bits.
 TEST_F(OneDnn, Int8ProductsAreRefusedUnlessTheyArePlainSums) {
   Gemm plain = PackedGemm(32, 16, 64, DataType::kI8);
   plain.c_type = DataType::kI32;

@@ -1,4 +1,4 @@
-// Whether what a caller passes is a buffer that an OpenCL device can use.
+// Checks that operands of a caller are buffers that an OpenCL device can use.
 #pragma once
 
 #include <array>
@@ -12,14 +12,13 @@
 
 namespace attune::opencl {
 
-// OpenCL has no question that is safe to ask about an address that is no handle: PoCL and others
-// dereference what they get. But cl_khr_icd demands that every object of a platform begins with a
-// pointer to the platform's dispatch table. So the first word of an operand is compared with that
-// of the device's own context before the driver is asked about it. So it is with PoCL 3.1 and with
-// NVIDIA's driver 580.
+// OpenCL has no safe query for an address that is not a handle: PoCL and others dereference it. But
+// cl_khr_icd demands that every object of a platform begins with a pointer to the dispatch table of
+// the platform. So this class compares the first word of an operand with that of the context of the
+// device before it asks the driver. PoCL 3.1 and driver 580 of NVIDIA meet this demand.
 //
-// Reads memory of the caller, as the driver would. A handle that was released is the caller's
-// fault, as it is in OpenCL, and may crash. Thread-safe.
+// Reads memory of the caller, as the driver would. A released handle is an error of the caller, as
+// in OpenCL, and may crash. Thread-safe.
 class BufferCheck {
  public:
   // Borrows `entry`. `context` and `queue` are of that device.
@@ -32,15 +31,15 @@ class BufferCheck {
 
   bool IsObject(const void* handle) const;
   Status NoBuffer(const void* handle, const BufferUse& use) const;
-  // Of a handle that is a memory object of this platform.
+  // Checks a handle that is a memory object of this platform.
   Status CheckBuffer(cl_mem memory, const BufferUse& use) const;
   Status CheckContext(cl_mem memory, const BufferUse& use) const;
 
   const DeviceEntry* entry_;
-  // What objects of the platform begin with; null if they have nothing in common, as with a library
-  // that is linked without the ICD loader. Then nothing is checked.
+  // The first word of all objects of the platform. Null if objects share none, as in a library that
+  // is linked without the ICD loader; then nothing is checked.
   const void* dispatch_ = nullptr;
-  // Addresses that were objects: these can be read, so that the kernel need not be asked.
+  // Addresses that were objects. They are readable, so the kernel need not be asked.
   mutable std::array<std::atomic<const void*>, kRemembered> objects_{};
 };
 

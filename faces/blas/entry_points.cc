@@ -42,7 +42,7 @@ ATTUNE_BLAS_INLINE bool TryToServe(face::RealSymbol& real, const void* caller,
   return Serve(real, verdict, product);
 }
 
-// What computes a call that attune does not.
+// The function that computes a call that attune does not serve.
 template <class Function>
 Function* RealFor(face::RealSymbol& real, const void* caller) {
   return face::Service::is_computing() ? real.GetWithinRuntime<Function>(caller)

@@ -52,7 +52,7 @@ class SpoolFile {
   bool PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash);
   bool Fail(const std::string& what);
 
-  // The program may close it, or put a file of its own in its place, while a launch is stored.
+  // Fails if the program has closed or replaced the descriptor while a launch is stored.
   bool CheckFile();
 
   UniqueFd fd_;

@@ -42,7 +42,7 @@ const Binding& RealFunction::Bind(const void* caller) {
     if (bindings_[i].begin == object.begin) return bindings_[i];
   }
   if (count == kMaxBindings || (count > 0 && !object.contains(caller))) return bindings_[0];
-  // A library that the run time has opened calls itself, whatever the program is bound to.
+  // A library that the run time opened must call its own functions, not those of the program.
   void* function = face::Service::is_computing() ? face::FindBeside(caller, name_) : nullptr;
   if (function == nullptr) function = face::FindRealIfAny(name_, caller);
   if (function == nullptr) {

@@ -1,6 +1,6 @@
-// exec() of the program, which ends this one without its exit handlers: what was recorded is
-// written before. A child of vfork() writes nothing, because it is not the process that recorded.
-// All of them may be called by a signal handler.
+// The exec functions of the program. They replace it without running exit handlers, so these
+// versions write the recorded problems first. A child of vfork() writes nothing: it is not the
+// process that recorded. Signal handlers can call all of them.
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -16,8 +16,8 @@ namespace {
 
 using Arguments = char* const*;
 
-// What the program would have called: a sanitizer's function, or that of the C library. Looked for
-// at the start, because dlsym() is not for signal handlers.
+// The function that the program would call without this library: a sanitizer's or the C library's.
+// Found at the start, because signal handlers must not call dlsym().
 template <class Function>
 struct Next {
   const char* name;
@@ -28,7 +28,7 @@ struct Next {
   template <class... Values>
   int operator()(Values... values) {
     attune::face::the_service.FlushRecords();
-    if (function == nullptr) Find();  // A constructor that runs before ours.
+    if (function == nullptr) Find();  // A constructor can run before ours.
     if (function != nullptr) return function(values...);
     errno = ENOSYS;
     return -1;
@@ -52,7 +52,7 @@ __attribute__((constructor)) void FindNext() {
   next_execveat.Find();
 }
 
-// How many arguments there are before the null pointer that ends them.
+// The number of arguments before the null pointer.
 size_t Count(va_list arguments) {
   size_t count = 0;
   va_list counted;
@@ -62,7 +62,7 @@ size_t Count(va_list arguments) {
   return count;
 }
 
-// `first` and the others with the null pointer behind them, for which `array` has room.
+// Copies `first`, the `count` others and the null pointer into `array`, which has room for them.
 void Take(const char* first, va_list& others, size_t count, char** array) {
   array[0] = const_cast<char*>(first);
   for (size_t i = 0; i <= count; ++i) array[i + 1] = va_arg(others, char*);

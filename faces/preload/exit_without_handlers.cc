@@ -1,5 +1,5 @@
-// _exit() and _Exit() of the program: they run no exit handlers, with which what was recorded would
-// be written. Python's worker processes end so.
+// _exit() and _Exit() of the program. They run no exit handlers, so these versions write the
+// recorded problems first. Python's worker processes end this way.
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -11,8 +11,8 @@ namespace {
 
 using Exit = void(int);
 
-// What the program would have called: a sanitizer's function, or that of the C library. Looked for
-// at the start, because a signal handler may call _exit().
+// The function that the program would call without this library: a sanitizer's or the C library's.
+// Found at the start, because a signal handler may call _exit().
 constinit Exit* next_exit = nullptr;
 
 __attribute__((constructor)) void FindNextExit() {

@@ -54,9 +54,8 @@ void* Lookup(void* handle, const char* name) {
   return found != nullptr && !IsOurs(found) ? found : nullptr;
 }
 
-// `name` in the object of that name, which is loaded, and in what it depends on. The loader
-// compares names before it looks at files, so a relative one means what it meant when it was
-// loaded.
+// `name` in the loaded object `path` or its dependencies. The loader compares names before files,
+// so a relative path still finds the object that was loaded under it.
 void* LookupIn(const char* path, const char* name) {
   void* handle = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
@@ -66,11 +65,11 @@ void* LookupIn(const char* path, const char* name) {
   return found;
 }
 
-// Names that every copy of a BLAS exports and has its state under.
+// Names that identify a BLAS and its state: every copy exports one.
 constexpr const char* kOwnNames[] = {"gotoblas", "openblas_get_config", "bli_init"};
 
-// Whether the file has `name` in its table of symbol names. Never maps it: another process may cut
-// it short.
+// True if the file has `name` in its table of symbol names. Never maps the file: another process
+// may truncate it.
 bool HasSymbolName(const char* path, const char* name) {
   std::FILE* file = std::fopen(path, "re");
   if (file == nullptr) return false;
@@ -78,7 +77,7 @@ bool HasSymbolName(const char* path, const char* name) {
   const size_t length = std::strlen(name) + 2;  // Between two zeros.
   char wanted[64] = {};
   std::memcpy(wanted + 1, name, length - 2);
-  // The end of a block stays in front of the next one.
+  // The end of each block is kept in front of the next, to find names across both.
   char bytes[kBlock + sizeof wanted];
   size_t kept = 0;
   bool found = false;
@@ -93,7 +92,7 @@ bool HasSymbolName(const char* path, const char* name) {
   return found;
 }
 
-// A second copy of a library would be bound to the first in parts, so it is not loaded.
+// Ends the process rather than load a second copy: the loader would bind parts of it to the first.
 void RefuseSecondCopy(const char* path) {
   if (void* loaded = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) {
     ::dlclose(loaded);
@@ -104,8 +103,8 @@ void RefuseSecondCopy(const char* path) {
     void* defined = ::dlsym(RTLD_DEFAULT, name);
     if (defined == nullptr || ::dladdr(defined, &first) == 0 || !HasSymbolName(path, name))
       continue;
-    Die("%s is '%s', which cannot be loaded beside %s: both define %s, so the one would compute "
-        "with parts of the other. Leave the variable out, or name a " ATTUNE_FACE_LIBRARY
+    Die("%s is '%s', which cannot be loaded beside %s: both define %s, so one would compute "
+        "with parts of the other. Unset the variable, or name a " ATTUNE_FACE_LIBRARY
         " of another kind.",
         kVariable, path, first.dli_fname, name);
   }
@@ -184,7 +183,7 @@ bool NameOfObject(const void* address, char* name, uint64_t size) {
   Dl_info object;
   void* map = nullptr;
   if (address == nullptr || ::dladdr1(address, &object, &map, RTLD_DL_LINKMAP) == 0) return false;
-  // Not dli_fname, which is argv[0] for the program: that names any file at all.
+  // dli_fname is argv[0] for the program, which can name any file.
   const char* known = map == nullptr ? nullptr : static_cast<const link_map*>(map)->l_name;
   if (known == nullptr || *known == '\0') return false;
   return static_cast<uint64_t>(std::snprintf(name, size, "%s", known)) < size;

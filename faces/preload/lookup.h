@@ -19,10 +19,12 @@ struct CodeRange {
 // That of the object around `address`; one that contains nothing if there is none.
 CodeRange RangeAround(const void* address);
 
-// Whether `path` would be seen from the folder in which the process happens to be.
+// True if `path` depends on the current folder. A name without a slash does not: the loader
+// searches for it.
 bool IsRelative(const char* path);
 
-// The name by which the loader knows the library around `address`; false for the program itself.
+// Copies the loader's name of the library around `address`. Returns false for the program itself,
+// and if `name`, which has `size` bytes, is too small.
 bool NameOfObject(const void* address, char* name, uint64_t size);
 
 // What `caller`, an address in the program or library that calls, would have been bound to if this

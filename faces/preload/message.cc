@@ -32,8 +32,8 @@ struct Identity {
 };
 constinit Identity standard_error = {0, 0};
 
-// For the run time (attune/base/host_messages.h): which complaints a process of this tree has made.
-// It is put into the environment here, while there is one thread alone, and changed there later.
+// Holds the complaints that processes of this tree have made (attune/base/host_messages.h). This
+// library sets it while the process has one thread; the run time changes it in place later.
 constexpr const char* kReportedVariable = "ATTUNE_REPORTED";
 
 bool IsStandardError(struct stat& info) {
@@ -41,17 +41,15 @@ bool IsStandardError(struct stat& info) {
          info.st_dev == standard_error.device && info.st_ino == standard_error.inode;
 }
 
-// Whether PIPE_BUF bytes can be written without waiting for a reader, but for one that is slow for
-// a moment.
+// True if PIPE_BUF bytes can be written without waiting. Waits 5 ms for a slow reader.
 bool TakesALine() {
   constexpr int kPatienceMs = 5;
   pollfd asked = {STDERR_FILENO, POLLOUT, 0};
   return ::poll(&asked, 1, kPatienceMs) == 1 && (asked.revents & POLLOUT) != 0;
 }
 
-// The program's own stream may be buffered, closed or wide, so the descriptor is written to. Where
-// that is not possible there is nowhere to say so; a pipe that nobody reads, or that is full,
-// neither ends nor stops the program.
+// Writes to the descriptor, because the program's stream may be buffered, closed or wide. Drops the
+// message if that fails. A full pipe, or one without a reader, neither stops nor ends the program.
 void WriteToStandardError(iovec* parts, int count) {
   struct stat info;
   if (!IsStandardError(info) || !TakesALine()) return;

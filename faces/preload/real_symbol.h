@@ -24,8 +24,8 @@ class RealSymbol {
     return reinterpret_cast<Function*>(found);
   }
 
-  // For a caller within the run time: the definition of the calling library, so that it never
-  // computes with code of another one; else the same as Get().
+  // For a caller within the run time. Prefers the definition of the calling library, so that it
+  // never computes with code of another one. Without that, the same as Get().
   template <class Function>
   Function* GetWithinRuntime(const void* caller) {
     void* found = nested_function_.load(std::memory_order_acquire);
@@ -48,8 +48,8 @@ class RealSymbol {
   std::atomic<void*> function_ = nullptr;
   std::atomic<uintptr_t> begin_ = 0;
   std::atomic<uintptr_t> size_ = 0;
+  std::atomic<bool> has_nested_ = false;  // True once a thread sets the next two.
   // The first library that called from within the run time; set before nested_function_.
-  std::atomic<bool> has_nested_ = false;
   CodeRange nested_caller_;
   std::atomic<void*> nested_function_ = nullptr;
 };

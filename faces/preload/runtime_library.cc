@@ -35,7 +35,7 @@ MappedFile FindRuntime(char* path, size_t size) {
   return found;
 }
 
-// False with a sentence for `reason`.
+// Returns false and fills `reason` if a function is missing or the version is too old.
 bool BindAll(void* library, const char* path, RuntimeLibrary& bound, char* reason, size_t size) {
   decltype(&attune_api_version) api_version = nullptr;
   if (!Bind(library, "attune_api_version", api_version) ||
@@ -45,7 +45,7 @@ bool BindAll(void* library, const char* path, RuntimeLibrary& bound, char* reaso
     std::snprintf(reason, size, "%s is not the run time of attune: %s.", path, ::dlerror());
     return false;
   }
-  // Older ones have none: they write what was recorded at the exit alone, and nothing in children.
+  // Older run times lack these: they write records only at exit, and never in forked children.
   (void)Bind(library, "attune_flush_records", bound.flush_records);
   (void)Bind(library, "attune_record_gemm", bound.record_gemm);
   if (api_version() < ATTUNE_API_VERSION) {

@@ -11,16 +11,16 @@ struct RuntimeLibrary {
   decltype(&attune_runtime_create) create = nullptr;
   decltype(&attune_run_gemm) run_gemm = nullptr;
   decltype(&attune_last_message) last_message = nullptr;
-  // May be missing.
+  // Null in older run times.
   decltype(&attune_flush_records) flush_records = nullptr;
   decltype(&attune_record_gemm) record_gemm = nullptr;
 
   enum class Outcome {
     kOpen,
     kFailed,  // The library or one of the functions is missing.
-    kNoPath,  // Nobody can tell where it is: /proc is not mounted, or this library was replaced.
+    kNoPath,  // Its path is unknown: /proc is not mounted, or this library was replaced.
   };
-  // `reason`, which has room for `size` bytes, gets the sentence if it is not kOpen.
+  // Writes a sentence to `reason`, which has room for `size` bytes, unless it returns kOpen.
   Outcome Open(char* reason, size_t size);
 };
 

@@ -83,8 +83,8 @@ Service::State Service::Start(Preparation prepare) {
   return state;
 }
 
-// What is scarce is left to the program: without address space its own BLAS may wait for ever, and
-// what exceeds a cgroup's memory is ended.
+// Leaves scarce resources to the program. Without address space its own BLAS can hang, and the
+// kernel kills a process that exceeds the memory of its cgroup.
 Service::State Service::Open(Preparation prepare) {
   if (const char* scarce = ScarceForLoading()) {
     char why[kMaxReason];
@@ -106,15 +106,15 @@ void Service::SayShortStack(bool is_recording) {
   SayLimit("too little is left of the stack of a thread");
   if (!is_recording || short_stack_was_said_.load(std::memory_order_relaxed)) return;
   if (short_stack_was_said_.exchange(true)) return;
-  Say("Problems of a thread with less than %zu KiB of stack are not recorded. Give it more; others "
-      "may follow, and this is said once.",
+  Say("Problems of threads with less than %zu KiB of stack are not recorded. Increase the stack. "
+      "This message appears once.",
       kCallStackBytes >> 10);
 }
 
 Service::State Service::StartOnAmpleStack(Preparation prepare) {
   const State state = state_.load(std::memory_order_acquire);
   if (state != State::kUntouched || HasAmpleStack()) return Start(prepare);
-  // Only the switches are read here; a call with more stack begins.
+  // This only reads the switches. A later call with more stack starts the service.
   if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
   const Mode mode = ReadMode();
   if (mode == Mode::kOff) return State::kOff;
@@ -127,7 +127,7 @@ void Service::SayLimit(const char* why) {
   const char* forced = ForcedChoice();
   if (forced == nullptr) return;
   Say("ATTUNE_FORCE is '%s', but the program's own " ATTUNE_FACE_LIBRARY
-      " computes under the limits of this process: %s. Others may follow; this is said once.",
+      " computes under the limits of this process: %s. This message appears once.",
       forced, why);
 }
 
@@ -140,7 +140,7 @@ bool Service::OpenLibrary() {
     Say("Nothing is recorded: %s", reason);
     return false;
   }
-  // In a process without /proc nothing of attune works, as whoever set it up expects.
+  // No part of attune works in a process without /proc, so this needs no message.
   const bool is_quiet = outcome == RuntimeLibrary::Outcome::kNoPath && ForcedChoice() == nullptr;
   if (!is_quiet) SayFailure(reason);
   return false;
@@ -208,7 +208,7 @@ void Service::NoteRefusal(const char* function) {
 bool Service::Run(attune_runtime* runtime, const char* function, const Product& product) {
   if (!is_serving()) [[unlikely]] {
     const Computing computing(is_computing_);
-    // What cannot be recorded is told as for calls that are served.
+    // The run time reports a failure to record, as it does for served calls.
     if (records_after_fork())
       (void)library_.record_gemm(runtime, &product.gemm, &product.arguments);
     return false;

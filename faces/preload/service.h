@@ -12,10 +12,9 @@
 
 namespace attune::face {
 
-// Thread-safe. Nothing happens before the first call: no file is opened, no thread is started.
-// Entry points have the names of C functions and no argument to pass state in, so there is one of
-// these for the process, constant-initialised and never destroyed, because threads may still
-// compute at exit.
+// Thread-safe. Opens no file and starts no thread before the first call. Entry points have no
+// argument for state, so each process has one service. It is constant-initialised, and never
+// destroyed because threads may still compute at exit.
 class Service {
  public:
   // What comes at the end of Begin(), once in a process: true if the face can serve. A face that
@@ -29,8 +28,8 @@ class Service {
   // process reads the switches here, opens the run time's library and prepares. Notes why not.
   bool Begin(Preparation prepare);
 
-  // Whether calls that this process does not serve, because it was forked from one that does, are
-  // to come to Run() all the same, which records them.
+  // True in a forked child of a serving process that records. It serves no calls, but must pass
+  // them to Run(), which records them.
   bool records_after_fork() const {
     return state_.load(std::memory_order_acquire) == State::kForked && is_recording_ &&
            library_.record_gemm != nullptr;
@@ -47,17 +46,16 @@ class Service {
   // replaced in silence.
   static void SayFailure(const char* message);
 
-  // Notes a call that goes to the real function because its thread has too little stack left, which
-  // is nothing that may end the process: said once, if a choice was forced or problems are
-  // recorded.
+  // Notes a call that goes to the real function because its thread has too little stack left.
+  // Prints this once if a choice is forced or problems are recorded. Never ends the process.
   void NoteShortStack();
 
   // Computes. False if it has to go to the real function, which `function` names, after all; then
   // nothing of C was written.
   bool Run(attune_runtime* runtime, const char* function, const Product& product);
 
-  // Writes what was recorded in a process that ends without its exit handlers. For a signal
-  // handler, too.
+  // Writes the recorded problems of a process that ends without its exit handlers. Signal handlers
+  // can call it.
   void FlushRecords();
 
   void Note(Outcome outcome) { tally_.Note(outcome); }
@@ -91,7 +89,7 @@ class Service {
   std::atomic<bool> serves_known_only_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
   bool is_recording_ = false;   // Set before kServing.
-  bool limit_was_met_ = false;  // When the run time was created.
+  bool limit_was_met_ = false;  // True if a limit kept a run time from being created.
   RuntimeLibrary library_;      // Set before kServing.
   std::atomic<int> runtime_count_ = 0;
   std::atomic<attune_runtime*> runtimes_[kMaxRuntimes] = {};

@@ -1,6 +1,6 @@
-// Where the process was when it loaded this library, before its main(): libattune.so, which is
-// opened at the first product, asks for it (attune/base/path_variable.cc). And what LD_PRELOAD
-// meant then, for what this process starts from another folder.
+// Records the current folder before main(), for libattune.so, which opens at the first product
+// (attune/base/path_variable.cc). Also makes this library's path in LD_PRELOAD absolute, for
+// programs that this process starts from another folder.
 
 #include <limits.h>
 #include <stdlib.h>
@@ -34,18 +34,18 @@ bool HasRelative(const char* list) {
   return false;
 }
 
-// Not by setenv(): shells have functions of that name for their own variables, and have not begun.
+// Avoids setenv(): shells define it for their own variables, which are not ready yet.
 void SetPreload(char* entry) {
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     if (::strncmp(*at, kPreload, sizeof kPreload - 1) == 0) *at = entry;
   }
 }
 
-// Replaces the relative path of this library in LD_PRELOAD by `own`. What else is there is the
-// user's.
+// Replaces the relative path of this library in LD_PRELOAD by `own`. Other names belong to the user
+// and stay.
 void Resolve(const char* list, const char* own) {
   const size_t own_length = ::strlen(own);
-  // No name of the list is left out, and one may be replaced at each separator.
+  // The worst case: every name is a relative path of this library.
   const size_t longest = sizeof kPreload + (::strlen(list) + 1) * (own_length + 1);
   char* resolved = static_cast<char*>(::malloc(longest));
   if (resolved == nullptr) return;
@@ -72,14 +72,14 @@ void Resolve(const char* list, const char* own) {
 }
 
 [[gnu::constructor]] void Remember() {
-  // The kernel begins with "(unreachable)" what lies outside of the root of this process.
+  // The kernel prefixes a folder outside the root of this process with "(unreachable)".
   if (::getcwd(folder, sizeof folder) == nullptr || folder[0] != '/') folder[0] = '\0';
   const char* list = ::secure_getenv("LD_PRELOAD");
   if (list == nullptr || !HasRelative(list)) return;
   char own[PATH_MAX];
   const void* const here = reinterpret_cast<const void*>(&Remember);
   const bool is_found = FindMappedFile(here, own, sizeof own) == MappedFile::kFound;
-  // The loader would take a path with a separator for two names.
+  // The loader would split a path with a separator into two names.
   if (is_found && ::strpbrk(own, kSeparators) == nullptr) Resolve(list, own);
 }
 

@@ -9,10 +9,10 @@
  * default.
  *
  * Wrong arguments: a null, a number or a text that means nothing, and an impossible struct_size
- * return ATTUNE_INVALID_ARGUMENT. Where a call fails, what it gives out (a handle, a text) is null.
- * As in C, nothing can tell that an array is shorter than its count, that host memory is smaller
- * than an operand, or that a handle was destroyed before: a run time, a plan, a kernel and a runner
- * are destroyed once, by one thread, when nobody uses them.
+ * return ATTUNE_INVALID_ARGUMENT. A call that fails sets its output (a handle, a text) to null. As
+ * in C, no check finds an array shorter than its count, host memory smaller than an operand, or a
+ * handle that was destroyed. Destroy a run time, a plan, a kernel and a runner once, on one thread,
+ * after its last use.
  */
 #ifndef ATTUNE_ATTUNE_H_
 #define ATTUNE_ATTUNE_H_
@@ -65,9 +65,9 @@ typedef enum attune_type {
   ATTUNE_F64 = 1,
   ATTUNE_F16 = 2,
   ATTUNE_BF16 = 3,
-  /* Of A and B; C and the bias are int32_t. attune_gemm only. alpha and beta are whole numbers that
-   * an int32_t holds; others are refused. The result is exact where int32_t holds it, and
-   * unspecified elsewhere. */
+  /* The type of A and B; C and the bias are int32_t. attune_gemm only. alpha and beta must be whole
+   * numbers that fit int32_t. Elements of the result that fit int32_t are exact; others are
+   * unspecified. */
   ATTUNE_I8 = 4
 } attune_type;
 
@@ -146,9 +146,9 @@ typedef struct attune_runtime attune_runtime;
 typedef enum attune_policy {
   ATTUNE_POLICY_DEFAULT = 0, /* ATTUNE_POLICY of the environment, else ATTUNE_DEFERRED. */
   ATTUNE_NEVER = 1,          /* Serve the best that is known, and nothing else. */
-  ATTUNE_RECORD = 2,         /* And add the problem to the tag of records, to be tuned later: it is
-                                in a file beside the database a tenth of a second later, and in the
-                                database once an attune command opens that. */
+  ATTUNE_RECORD = 2,         /* And add the problem to the tag of records, for later tuning. It is
+                                in a file beside the database after 0.1 s. The next attune command
+                                that opens the database imports it. */
   ATTUNE_DEFERRED = 3, /* And tune it in a helper process; the plan is swapped when it is done. */
   ATTUNE_INLINE = 4    /* Tune first, then serve: this call waits. */
 } attune_policy;
@@ -161,8 +161,8 @@ typedef enum attune_scope {
   ATTUNE_SCOPE_ALL = 3
 } attune_scope;
 
-/* Takes a line for the user, without its end. Called by any thread, also at the exit; it must not
- * throw nor call attune. */
+/* Takes one line for the user, without a newline. Any thread can call it, also at exit. It must not
+ * throw or call attune. */
 typedef void (*attune_message)(void* context, const char* line);
 
 typedef struct attune_options {
@@ -186,16 +186,16 @@ typedef struct attune_options {
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
    * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
   int32_t known_only;
-  /* 1: a call that a limit of the process (threads, memory, open files) keeps from the preferred
-   * candidate computes nothing and returns ATTUNE_RESOURCE_EXHAUSTED, for callers with a BLAS of
-   * their own. 0: another candidate computes, perhaps on one thread and instead of a forced one. */
+  /* The effect of a process limit (threads, memory, open files) that rules out the best candidate.
+   * 1: the call computes nothing and returns ATTUNE_RESOURCE_EXHAUSTED, for callers with their own
+   * BLAS. 0: another candidate computes, perhaps on one thread and instead of a forced one. */
   int32_t yields;
   /* 1: only solvers that follow IEEE 754 for NaN, infinity (0 times either is NaN) and denormal
-   * numbers compute products, even if others were measured to be faster. A solver named in
+   * numbers compute products, even if other solvers are faster. A solver named in
    * ATTUNE_FORCE is exempt. 0: ATTUNE_IEEE_SPECIAL_VALUES decides; by default any solver serves. */
   int32_t ieee_special_values;
-  /* Gets the summary of ATTUNE_SUMMARY and, once per tree of processes each, that the database is
-   * unusable or that records are lost. Null: standard error, if it is still the file it was. */
+  /* Receives the summary of ATTUNE_SUMMARY, and warnings of an unusable database and of lost
+   * records, each once per tree of processes. Null: standard error, unless it was replaced. */
   attune_message message;
   void* message_context;
 } attune_options;
@@ -222,18 +222,18 @@ ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 /* ---- calls --------------------------------------------------------------------------------------
  */
 
-/* What a call computes on. Pointers of a, b, bias, c and workspace are, by the device:
+/* The operands of a call. The device determines what a, b, bias, c and workspace point to:
  *
  *   cpu       addresses of host memory.
  *   opencl:N  cl_mem of clCreateBuffer or clCreateSubBuffer, of any context of the program that has
- *             the device. ATTUNE_INVALID_ARGUMENT for all else: host memory, shared virtual memory,
- *             another platform, too few bytes, CL_MEM_READ_ONLY of what is written. Drivers other
- *             than PoCL may refuse contexts of the program.
- *   cuda:N    addresses that the device can use: CUdeviceptr, managed or pinned memory. Nothing is
- *             checked: pageable host memory is a fault of the device, as in CUDA.
+ *             the device. All else returns ATTUNE_INVALID_ARGUMENT: host memory, shared virtual
+ *             memory, another platform, too few bytes, CL_MEM_READ_ONLY for an output. Drivers
+ *             other than PoCL may refuse contexts of the program.
+ *   cuda:N    addresses that the device can use: CUdeviceptr, managed or pinned memory. attune does
+ *             not check them: pageable host memory is a fault of the device, as in CUDA.
  *
- * Operands start at multiples of alignment_bytes of the problem. c overlaps no other operand, or
- * the result is unspecified. alpha and beta may be NaN and infinite, but see ATTUNE_I8. */
+ * Operands start at multiples of alignment_bytes of the problem. If c overlaps another operand, the
+ * result is unspecified. alpha and beta can be NaN or infinite, except with ATTUNE_I8. */
 typedef struct attune_arguments {
   size_t struct_size;
   const void* a;      /* gemm: A.  conv forward: x,  backward data: dy, backward weights: x. */
@@ -241,9 +241,9 @@ typedef struct attune_arguments {
   const void* bias;   /* Null unless the problem has one. */
   void* c;            /* gemm: C.  conv forward: y,  backward data: dx, backward weights: dw. */
   double alpha, beta; /* gemm only; ATTUNE_ARGUMENTS_INIT has 1 and 0. */
-  /* Null: memory of this thread that the run time keeps. Else memory as operands are, at best from
-   * a multiple of 64 bytes on, and the best candidate computes that does with workspace_bytes;
-   * ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if none does. */
+  /* Null: the run time keeps memory for this thread. Else memory like that of operands, preferably
+   * aligned to 64 bytes, for the best candidate that needs at most workspace_bytes. If none does,
+   * the message of ATTUNE_RESOURCE_EXHAUSTED names the minimum. */
   void* workspace;
   size_t workspace_bytes;
   /* CUDA: the CUstream to enqueue on; the legacy default stream is CU_STREAM_LEGACY. While it is

@@ -26,7 +26,7 @@ typedef struct attune_counters {
   uint64_t stand_ins; /* Misses served by another candidate while the better one was made ready. */
   uint64_t skipped_records; /* Records that named what no longer exists or fits. */
   uint64_t tunings, tuning_failures;
-  uint64_t recorded; /* Problems for the tag. */
+  uint64_t recorded; /* Problems recorded under the tag, in the database or not yet. */
   uint64_t swaps, evictions;
   uint64_t builds_in_caller, builds_in_background;
   uint64_t miss_ns, tuning_ns; /* Time spent. */
@@ -61,19 +61,18 @@ ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_liste
                                            void* context);
 
 /* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`: not at
- * all if that is negative, and for good with INT64_MAX. It fails, too, if a problem that was to be
- * recorded is not in a file beside the database (policy ATTUNE_RECORD) or in the untuned file
+ * all if that is negative, and for good with INT64_MAX. It also fails if a recorded problem
+ * is not in a file beside the database (policy ATTUNE_RECORD) or in the untuned file
  * (attune/tunable.h). */
 ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
 
-/* Records the problem of a call (ATTUNE_RECORD) and computes nothing: for a caller that computes
- * itself. Also in a child of fork(), where it makes no run time as other calls do. */
+/* Records the problem of a call (ATTUNE_RECORD) without computing, for a caller that computes
+ * itself. It also works in a child of fork(), where, unlike other calls, it makes no run time. */
 ATTUNE_API attune_code attune_record_gemm(attune_runtime* runtime, const attune_gemm* gemm,
                                           const attune_arguments* arguments);
 
-/* Writes what was recorded (ATTUNE_RECORD), within a tenth of a second. For a program that ends
- * without its exit handlers, by _exit() or execve(); it may be called by a signal handler. Null is
- * fine. */
+/* Writes the recorded problems (ATTUNE_RECORD) and takes at most 0.1 s. Call it before _exit() or
+ * execve(), which run no exit handlers. Signal handlers can call it. Null is allowed. */
 ATTUNE_API void attune_flush_records(attune_runtime* runtime);
 
 #ifdef __cplusplus

@@ -24,9 +24,9 @@ struct Options {
   std::chrono::milliseconds per_problem{0};
   double tuning_cpu_share = 0;
   bool deterministic = false;
-  bool known_only = false;           // As attune_options has it.
-  bool yields = false;               // The same.
-  bool ieee_special_values = false;  // The same.
+  bool known_only = false;           // As in attune_options.
+  bool yields = false;               // As in attune_options.
+  bool ieee_special_values = false;  // As in attune_options.
 
   // Borrows the texts.
   attune_options ToC() const {

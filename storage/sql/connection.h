@@ -32,7 +32,7 @@ enum class Access {
   // The file alone, without a lock: needs no right to write anywhere. REQUIRES: there is no log. If
   // the file changes meanwhile, Commit fails with kUnavailable.
   kReadFile,
-  // From inside of another program: guest_vfs.h.
+  // Reads from inside another program: guest_vfs.h.
   kGuest,
 };
 
@@ -40,7 +40,7 @@ struct ConnectionOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another writer.
   int64_t max_size_bytes = 0;                    // Of a file; 0 for no bound.
   Access access = Access::kWrite;
-  // Of a file that is read: queries fail with kUnavailable once it is set; may be null.
+  // For files that are read: queries fail with kUnavailable once it is set. May be null.
   const std::atomic<bool>* is_cancelled = nullptr;
 };
 
@@ -49,7 +49,7 @@ struct ConnectionOptions {
 class Connection {
  public:
   // Opens the SQLite database `path`. kUnavailable for a guest while another connection to a file
-  // is open in this process. REQUIRES: it exists, or is to be created (Access::kWrite).
+  // is open in this process. REQUIRES: it exists, or `access` is kWrite, which creates it.
   static Result<std::unique_ptr<Connection>> Open(const std::filesystem::path& path,
                                                   const ConnectionOptions& options);
   // Opens a session with a server. REQUIRES: the database exists.
@@ -100,7 +100,7 @@ class Connection {
  private:
   Connection() = default;
 
-  // Of files: one of them, as long as the session is open.
+  // Set for files while the session is open.
   std::optional<OwnConnection> own_;
   std::optional<GuestConnection> guest_;
   soci::session session_;

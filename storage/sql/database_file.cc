@@ -79,11 +79,11 @@ Status CheckFolder(const std::filesystem::path& path) {
                   path.string(), FirstMissing(folder).string()));
 }
 
-// Of what SQLite puts beside a database.
+// Suffixes of the files that SQLite puts beside a database.
 constexpr std::array<std::string_view, 3> kSuffixes = {"-journal", "-wal", "-shm"};
 
-// Removes the file and, before it, what SQLite puts beside it: the file tells later processes that
-// something is left (CreateIfMissing).
+// Removes the files that SQLite puts beside a database, then the database: as long as it exists,
+// later processes see that something is left (CreateIfMissing).
 void RemoveDatabase(const std::filesystem::path& path) {
   for (const std::string_view suffix : kSuffixes) ::unlink(path.string().append(suffix).c_str());
   ::unlink(path.c_str());
@@ -129,7 +129,7 @@ void RemoveLeftOver(const std::filesystem::path& path) {
       left.push_back(each->path());
     }
   }
-  // As in RemoveDatabase().
+  // The same order as in RemoveDatabase().
   std::ranges::sort(left, std::greater());
   for (const std::filesystem::path& file : left) ::unlink(file.c_str());
 }
@@ -173,8 +173,8 @@ Status CheckWritable(const std::filesystem::path& path) {
                   path.string(), folder.string(), std::strerror(reason)));
 }
 
-// As CheckWritable(), but by making a file without a name: to the superuser, every folder seems to
-// be writable, those of /proc as well.
+// Like CheckWritable(), but makes a file without a name: to the superuser every folder seems
+// writable, even those of /proc.
 Status TryWriting(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
   const UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -202,7 +202,7 @@ Result<int64_t> SizeOf(const std::filesystem::path& path) {
       fmt::format("'{}' is no regular file and cannot be a database.", path.string()));
 }
 
-// SQLite would wait for ever for somebody to write to a pipe.
+// SQLite would wait for ever for a writer to a pipe.
 Status CheckBeside(const std::filesystem::path& path) {
   for (const std::string_view suffix : kSuffixes) {
     const std::string beside = path.string().append(suffix);
@@ -280,7 +280,8 @@ Status CheckMayBeDatabase(const std::filesystem::path& path, MissingFolder missi
   }
   ATTUNE_ASSIGN_OR_RETURN(const int64_t size_bytes, SizeOf(path));
   if (size_bytes == 0) return IsEmpty(path);
-  // To open it here and close it would drop the locks that SQLite may have on it in this process.
+  // Opening and closing the file here would drop the locks that SQLite may hold on it in this
+  // process.
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0) return Status::Ok();
   return FileFailure("open database", path, errno);
 }

@@ -32,7 +32,7 @@ enum class MissingFolder { kCreated, kRefused };
 Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options,
                        MissingFolder missing_folder);
 
-// Whether the file at `path` can be read, or be made if there is none; it is not opened.
+// Checks that the file at `path` can be read, or created if it is missing. Does not open it.
 Status CheckMayBeDatabase(const std::filesystem::path& path, MissingFolder missing_folder);
 
 // Opens an existing database at the current schema; to read it, also at the last one. kDataLoss if
@@ -49,8 +49,8 @@ Result<std::unique_ptr<Connection>> OpenDatabase(const DatabaseServer& server, A
 Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path,
                                                ConnectionOptions& options);
 
-// The same from inside of another program (guest_vfs.h), unless a connection of another kind is
-// open in this process.
+// Like OpenToRead(), but from inside another program (guest_vfs.h). Opens as a guest unless a
+// connection of another kind is open in this process.
 Result<std::unique_ptr<Connection>> OpenAsGuest(const std::filesystem::path& path,
                                                 ConnectionOptions& options);
 

@@ -103,7 +103,7 @@ TEST_F(DatabaseFileTest, FilesOfAnotherKindAndOfOtherDatabasesAreLeftAlone) {
   EXPECT_EQ(Names(), names);
 }
 
-// To open one would wait until somebody writes to it.
+// Opening a pipe would wait for a writer.
 TEST_F(DatabaseFileTest, APipeBesideItIsRefused) {
   ASSERT_EQ(Open(), Status::Ok());
   SqlStoreOptions reading;

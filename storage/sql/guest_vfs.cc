@@ -25,13 +25,14 @@ using sqlite_api::sqlite3_int64;
 using sqlite_api::sqlite3_io_methods;
 using sqlite_api::sqlite3_vfs;
 
-// Where SQLite has its locks (https://www.sqlite.org/walformat.html, "WAL-Index Locks"; os.h).
+// Offsets of the locks of SQLite (https://www.sqlite.org/walformat.html, "WAL-Index Locks"; os.h).
 constexpr off_t kPendingByte = 0x40000000;
 constexpr off_t kSharedFirst = kPendingByte + 2;
 constexpr off_t kSharedBytes = 510;
-// Of "-shm": who moves the log into the database needs WAL_READ_LOCK(0) for itself, who starts the
-// log anew needs all others, of which readers take the first ones first. While both of these are
-// held, though shared, what was committed stays where it is; commits are appended.
+// Locks in "-shm". A process that moves the log into the database needs WAL_READ_LOCK(0)
+// exclusively. One that restarts the log needs all the others, of which readers take the first ones
+// first. While both of these are held, even shared, committed data stays where it is, and commits
+// append.
 constexpr off_t kFirstReadLock = 123;
 constexpr off_t kLastReadLock = 127;
 constexpr int64_t kLogHeaderBytes = 32;
@@ -80,11 +81,12 @@ bool SetLock(int fd, short type, off_t start, off_t length) {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// A pipe that has taken the place of a file is not waited for.
+// Does not wait if a pipe has replaced the file.
 UniqueFd OpenToRead(const std::string& path) { return OpenFile(path, O_RDONLY | O_NONBLOCK); }
 
-// The committed part of the log `path`, whose database is locked; nothing if all of the log counts,
-// because no process that lives has written the state of it, or will without the locks.
+// Returns the length of the committed part of the log `path`, whose database is locked. Returns
+// nothing if all of the log counts, because no live process has written its state or can write it
+// without the locks.
 std::optional<int64_t> CommittedBytes(int log, const UniqueFd& state) {
   LogState copies[2];
   char header[kLogHeaderBytes];
@@ -103,16 +105,16 @@ std::optional<int64_t> CommittedBytes(int log, const UniqueFd& state) {
   const bool is_of_this_log =
       ::pread(log, header, sizeof header, 0) == sizeof header &&
       std::memcmp(header + kSaltsOffset, copies[0].salts, sizeof copies[0].salts) == 0;
-  // Of another log: this one was moved into the database, and is about to be overwritten.
+  // The state belongs to another log: this log was moved into the database and will be overwritten.
   return is_of_this_log ? copies[0].log_bytes() : 0;
 }
 
-// An open database or its log. Everything is of one connection, which one thread uses.
+// An open database or its log, used by one connection on one thread.
 class GuestFile {
  public:
   GuestFile(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  // Of a log, which may be missing; false if the program has taken a descriptor meanwhile.
+  // For a log, which may be missing. Returns false if the program has taken a descriptor meanwhile.
   // REQUIRES: its database is locked.
   bool FindCommitted() {
     if (!fd_.valid()) return true;
@@ -133,9 +135,9 @@ class GuestFile {
       if (got == 0) break;
       done += static_cast<int>(got);
     }
-    // What was read may be of the program's file, and the database is not short.
+    // The data may come from a file of the program. Do not report a short database.
     if (IsTaken()) return SQLITE_IOERR_READ;
-    // Without the file that has the locks of readers, nobody writes until somebody makes it.
+    // Without the file of reader locks, no process writes until some process creates that file.
     if (lacks_state_ && Exists(path_ + "-shm")) return SQLITE_IOERR_READ;
     if (done == size) return SQLITE_OK;
     std::memset(bytes + done, 0, static_cast<size_t>(size - done));
@@ -149,8 +151,8 @@ class GuestFile {
     return SQLITE_OK;
   }
 
-  // SQLite asks for an exclusive lock, to be alone with its index of the log. What it needs is that
-  // what it has read stays where it is.
+  // SQLite asks for an exclusive lock, to use its index of the log alone. It only needs the data
+  // that it has read to stay in place.
   int Lock() {
     if (is_locked_) return SQLITE_OK;
     if (!fd_.is_ours()) return SQLITE_IOERR_LOCK;
@@ -159,7 +161,7 @@ class GuestFile {
     const int reason = errno;
     (void)SetLock(fd_.get(), F_UNLCK, kPendingByte, 1);
     if (!is_locked_) return reason == EAGAIN || reason == EACCES ? SQLITE_BUSY : SQLITE_IOERR_LOCK;
-    // From here on the last one that closes the database does not remove what is beside it.
+    // From here on, the process that closes the database last does not remove the files beside it.
     const int locked = LockReaders();
     if (locked != SQLITE_OK) Unlock();
     return locked;
@@ -175,7 +177,7 @@ class GuestFile {
   }
 
  private:
-  // Whether the program has closed the descriptor, and may have it for a file of its own.
+  // Returns true if the program has closed the descriptor and may have reused its number.
   bool IsTaken() const { return fd_.valid() && !fd_.is_ours(); }
 
   int LockReaders() {
@@ -193,16 +195,16 @@ class GuestFile {
   }
 
   const std::string path_;
-  UniqueFd fd_;  // None for a log that is missing.
-  // Of a database: the file with the locks of readers.
+  UniqueFd fd_;  // Invalid for a missing log.
+  // For a database: the file with the locks of readers.
   UniqueFd state_;
   bool is_locked_ = false;
   bool lacks_state_ = false;
-  // Of a log: what is behind it is no part of it.
+  // For a log: bytes after this offset are not part of it.
   std::optional<int64_t> most_bytes_;
 };
 
-// As SQLite sees it.
+// The layout that SQLite expects.
 struct OpenGuestFile {
   sqlite3_file base;
   GuestFile* file;  // Owned.
@@ -280,7 +282,7 @@ int Access(sqlite3_vfs*, const char* name, int, int* is_there) {
   return SQLITE_OK;
 }
 
-// What is opened is absolute.
+// The names are absolute already.
 int FullPathname(sqlite3_vfs*, const char* name, int size, char* to) {
   const size_t length = std::strlen(name);
   if (length >= static_cast<size_t>(size)) return SQLITE_CANTOPEN;
@@ -294,7 +296,7 @@ int Sleep(sqlite3_vfs*, int us) { return Usual()->xSleep(Usual(), us); }
 int CurrentTime(sqlite3_vfs*, double* time) { return Usual()->xCurrentTime(Usual(), time); }
 int LastError(sqlite3_vfs*, int, char*) { return errno; }
 
-// Taken back when this library is unloaded, because SQLite outlives it.
+// Undone when this library is unloaded, because SQLite outlives it.
 class Registration {
  public:
   Registration() {
@@ -321,8 +323,8 @@ class Registration {
   sqlite3_vfs vfs_{};
 };
 
-// Locks are of the process, and so is this. A child after fork() has none of the connections of its
-// parent's threads, so that a count is of one process: its number is in the upper half.
+// Counts are per process, as locks are. A child after fork() has none of the connections of its
+// parent, so the upper half of a count holds the number of its process.
 std::atomic<uint64_t> own_connections{0};
 std::atomic<uint64_t> guest_connections{0};
 
@@ -355,8 +357,8 @@ bool Admit() {
 void RegisterGuestVfs() { static const Registration registration; }
 
 OwnConnection::OwnConnection() {
-  // A guest that reads on for longer has found a large database; its locks are then worth less than
-  // what waits here.
+  // A guest that reads longer has found a large database. Its locks then matter less than the
+  // connection that waits here.
   constexpr int kPolls = 5000;
   constexpr useconds_t kPollUs = 1000;
   Change(own_connections, 1);

@@ -1,25 +1,26 @@
-// How a database is read from inside of another program
-// (docs/design/0046-descriptors-and-files.md): nothing is written or mapped, no descriptor is below
-// 3, and none is used or closed that the program has taken.
+// Reads a database from inside another program (docs/design/0046-descriptors-and-files.md). Writes
+// and maps nothing, uses no descriptor below 3, and neither uses nor closes one that the program
+// has taken.
 #pragma once
 
 namespace attune::sql {
 
-// The name by which a URI asks SQLite for this: "file:PATH?mode=ro&vfs=attune-guest".
+// The VFS name in a URI of SQLite: "file:PATH?mode=ro&vfs=attune-guest".
 inline constexpr const char* kGuestVfs = "attune-guest";
 
-// Makes kGuestVfs known to SQLite, once. REQUIRES of connections that use it: "PRAGMA locking_mode
-// = EXCLUSIVE" and "PRAGMA temp_store = MEMORY" before anything is read, so that SQLite makes its
-// index of the log in memory, and no file. They read one state of the database, the last commit
-// when it is first read, and hold its locks until they are closed: so close them soon.
+// Registers kGuestVfs with SQLite, once. REQUIRES of connections that use it: "PRAGMA locking_mode
+// = EXCLUSIVE" and "PRAGMA temp_store = MEMORY" before the first read, so that SQLite builds its
+// index of the log in memory and makes no file. Such a connection reads one state of the database,
+// the last commit at its first read. It holds the locks of the database until it is closed, so
+// close it soon.
 void RegisterGuestVfs();
 
-// POSIX locks are of a process: closing a file drops the locks that another connection of the
-// process has on it. So connections of SQLite's own VFS and of this one are not open at the same
-// time. Thread-safe.
+// POSIX locks belong to a process: closing a file drops the locks that other connections of the
+// process hold on it. So connections of the own VFS of SQLite and of this one are never open at the
+// same time. Thread-safe.
 class OwnConnection {
  public:
-  // Waits for connections of guests to end, which is soon.
+  // Waits until guest connections end, at most 5 s.
   OwnConnection();
   ~OwnConnection();
   OwnConnection(const OwnConnection&) = delete;
@@ -33,7 +34,7 @@ class GuestConnection {
   GuestConnection(const GuestConnection&) = delete;
   GuestConnection& operator=(const GuestConnection&) = delete;
 
-  // False while one of SQLite's own is open: then that VFS has to do.
+  // False while a connection of the own VFS of SQLite is open: then use that VFS.
   bool is_admitted() const { return is_admitted_; }
 
  private:

@@ -25,7 +25,7 @@ namespace {
 namespace api = sqlite_api;
 namespace fs = std::filesystem;
 
-// A connection of SQLite's interface, without anything of ours between.
+// A plain connection of SQLite, without code of attune.
 class Sqlite {
  public:
   explicit Sqlite(const std::string& name) {
@@ -41,7 +41,7 @@ class Sqlite {
     code_ = api::sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
     return code_;
   }
-  // The first number; -1 for none, with the reason in code().
+  // Returns the first number, or -1 with the reason in code().
   int64_t Number(const std::string& sql) {
     int64_t number = -1;
     code_ = api::sqlite3_exec(
@@ -81,8 +81,8 @@ class GuestVfsTest : public ::testing::Test {
     ASSERT_EQ(guest.Run("PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY"), SQLITE_OK);
   }
 
-  // Other processes have other locks, so whatever writes is one. `write` is called once, and then
-  // the process waits with its connection open.
+  // Other processes have other locks, so each writer is a process. Calls `write` once, then waits
+  // with the connection open.
   void Write(const std::function<void(Sqlite&)>& write) {
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
@@ -99,7 +99,7 @@ class GuestVfsTest : public ::testing::Test {
     ::close(ready[0]);
     ::close(ready[1]);
   }
-  // As a process that is killed.
+  // Ends like a killed process.
   void End() {
     ::kill(writer_, SIGKILL);
     ::waitpid(writer_, nullptr, 0);
@@ -152,7 +152,7 @@ TEST_F(GuestVfsTest, ReadsADatabaseThatIsClosed) {
 TEST_F(GuestVfsTest, LeavesOutWhatIsNotCommitted) {
   Write([](Sqlite& database) {
     database.Run(kTwoRows);
-    // So much that pages go to the log before the commit.
+    // Large enough that pages go to the log before the commit.
     database.Run(
         "PRAGMA cache_size = 2; BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
         "FROM n WHERE i < 9999) INSERT INTO t SELECT i, hex(randomblob(50)) FROM n");
@@ -165,14 +165,14 @@ TEST_F(GuestVfsTest, IgnoresALogThatWasMovedIntoTheDatabaseAndIsToBeOverwritten)
   Write([](Sqlite& database) {
     database.Run(kTwoRows);
     database.Run("PRAGMA wal_checkpoint(RESTART)");
-    // Read: the state says that the log is empty, and the file has the old one.
+    // After this the state says that the log is empty, but the file holds the old log.
     database.Run("BEGIN IMMEDIATE; DELETE FROM t; ROLLBACK");
   });
 
   EXPECT_EQ(CountAsGuest(), 2);
 }
 
-// Two tables have the same sum after each commit, whatever the log goes through.
+// The sums of two tables agree after each commit, in every state of the log.
 TEST_F(GuestVfsTest, SeesWholeTransactionsWhileOthersWriteAndMoveTheLog) {
   Write([](Sqlite& database) {
     database.Run("CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE u(a INTEGER, b TEXT)");
@@ -201,7 +201,7 @@ TEST_F(GuestVfsTest, SeesWholeTransactionsWhileOthersWriteAndMoveTheLog) {
     Prepare(guest);
     const int64_t difference = guest.Number(
         "SELECT (SELECT sum(a) FROM t) - (SELECT sum(a) FROM u) + (SELECT count(*) FROM t) - 200");
-    // Whoever moves the log has locked everybody out for that moment.
+    // The process that moves the log locks all others out for that moment.
     if (guest.code() == SQLITE_BUSY) continue;
     ASSERT_EQ(guest.code(), SQLITE_OK) << "in round " << i;
     ASSERT_EQ(difference, 0) << "in round " << i;
@@ -248,7 +248,7 @@ TEST_F(GuestVfsTest, ReadsOnWhenTheFilesBesideTheDatabaseAreCut) {
   fs::resize_file(path_ + "-shm", 0);
   fs::resize_file(path_ + "-wal", 0);
 
-  // What it answers does not matter, only that it does: both rows were in the log.
+  // Only the answer matters, not its value: both rows were in the log.
   (void)guest.Number("SELECT count(*) FROM t WHERE b > 'a'");
   Sqlite other(Uri());
   Prepare(other);
@@ -264,7 +264,7 @@ TEST_F(GuestVfsTest, WritesNothing) {
   EXPECT_EQ(CountAsGuest(), 2);
 }
 
-// As a daemon does: what attune had open, the program has now.
+// Like a daemon, the program has reused the descriptors that attune opened.
 TEST_F(GuestVfsTest, NeitherReadsNorClosesDescriptorsThatTheProgramHasTaken) {
   Write([](Sqlite& database) { database.Run(kTwoRows); });
   const fs::path file = folder_ / "of the program";
@@ -301,7 +301,7 @@ TEST_F(GuestVfsTest, NeitherReadsNorClosesDescriptorsThatTheProgramHasTaken) {
   EXPECT_EQ(content, "untouched");
 }
 
-// Neither short nor malformed, whatever stands for the descriptor afterwards.
+// The read must fail, not find a short or malformed file, whatever replaces the descriptor.
 TEST_F(GuestVfsTest, SaysThatItCannotReadWhatTheProgramHasClosed) {
   Write([](Sqlite& database) {
     database.Run("CREATE TABLE t(a INTEGER); CREATE TABLE u(a); INSERT INTO u VALUES(1)");

@@ -86,7 +86,7 @@ struct ListWrite {
   const ListTables& lists;
 };
 
-// How many problems are new in the list; `on_known` is called for each other one.
+// Returns how many problems are new in the list. Calls `on_known` for each other one.
 template <class OnKnown>
 Result<int64_t> AddLinks(const ListWrite& write, std::string_view label,
                          std::span<const TaggedProblem> problems, const OnKnown& on_known) {

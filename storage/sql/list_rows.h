@@ -31,7 +31,7 @@ ListTables NetworkLists();  // Labelled by Text(Network).
 Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTables& lists,
                  std::string_view label, std::span<const TaggedProblem> problems);
 
-// The same, but one that is in the list keeps its weight. Returns how many were not.
+// Like AddToList(), but a problem that is in the list keeps its weight. Returns how many were new.
 Result<int64_t> AddNewToList(WriteTransaction& transaction, InternedTexts& ids,
                              const ListTables& lists, std::string_view label,
                              std::span<const TaggedProblem> problems);

@@ -30,19 +30,19 @@
 namespace attune {
 namespace {
 
-// Files that one transaction imports: each is held open until it is committed.
+// The maximum number of files that one transaction imports. Each is open until the commit.
 constexpr size_t kMaxFiles = 64;
 constexpr size_t kMaxBytes = size_t{16} << 20;
 constexpr size_t kMaxComplaints = 20;
-// Where there are no locks, a file that was written so long ago is not being written.
+// Without locks, a file that has not changed for this long is complete.
 constexpr int64_t kQuietNs = 60'000'000'000;
 
-// An open spool with the lock that keeps its process from appending to it.
+// An open spool with the lock that stops its process from appending to it.
 struct OpenSpool {
   std::string name;
   UniqueFd fd;
   bool is_locked = false;
-  bool is_kept = false;  // It is imported, and not removed.
+  bool is_kept = false;  // Imported, but not removed.
   SpoolContent content;
 };
 
@@ -61,7 +61,7 @@ class Importer {
     }
     if (!CommitBatch(folder)) return;
     RemoveDeadRuns(folder.fd.get());
-    ::rmdir(folder.path.c_str());  // If nothing is left in it.
+    ::rmdir(folder.path.c_str());  // Succeeds only if it is empty.
   }
 
   SpoolImport Take() && { return std::move(import_); }
@@ -96,12 +96,12 @@ class Importer {
     }
     Complain(fmt::format("'{}' is not imported: {}.", path.string(), read.message()));
     if (read.code() != StatusCode::kDataLoss || !options_.is_told) return;
-    // It is told once, and kept for whoever can read it.
+    // Reported once, and kept for a user who can read it.
     ::renameat(folder_fd, name.c_str(), folder_fd, (name + ".damaged").c_str());
   }
 
-  // Why a name is not imported: `error` kept it from being opened, or it is no file of the owner's
-  // that has one name.
+  // Reports why a name is not imported: `error` kept it from being opened, or it is not a regular
+  // file of the owner with one name.
   void ComplainOfOther(const SpoolFolder& folder, const std::string& name, int error) {
     struct stat info {};
     const int fd = folder.fd.get();
@@ -159,7 +159,7 @@ class Importer {
                            content.damaged_bytes, process, (folder.path / spool.name).string(),
                            content.damage));
     }
-    // A command that still counts them tells it.
+    // The command that counts them reports them.
     const bool is_counted = IsRunning(folder.fd.get(), content.header.run);
     for (const SpoolLoss& loss : content.losses) {
       if (is_counted) break;
@@ -169,7 +169,7 @@ class Importer {
     if (import_.complaints.size() > before && !options_.is_told) spool.is_kept = true;
   }
 
-  // False if the database takes nothing now; the files stay.
+  // Returns false if the database accepts no data now; the files stay.
   bool CommitBatch(const SpoolFolder& folder) {
     std::vector<OpenSpool> batch = std::exchange(batch_, {});
     batch_bytes_ = 0;
@@ -215,11 +215,11 @@ class Importer {
     if (!spool.is_kept) {
       const std::string run = RunOf(spool.name);
       const std::string stem = spool.name.substr(0, spool.name.size() - kSpoolSuffix.size());
-      // The process may make another file of this name, which is imported in its turn.
+      // The process may create another file of this name, which a later import reads.
       const std::string imported = fmt::format("{}-{}{}", stem, RandomWord(), kImportedSuffix);
       const bool is_counted = !run.empty() && IsRunning(fd, run) &&
                               ::renameat(fd, spool.name.c_str(), fd, imported.c_str()) == 0;
-      // One that cannot be removed is imported again, without effect.
+      // A file that cannot be removed is imported again, without effect.
       if (!is_counted) ::unlinkat(fd, spool.name.c_str(), 0);
     }
     ::flock(spool.fd.get(), LOCK_UN);

@@ -1,4 +1,4 @@
-// Moves what programs recorded from the spools beside a database into it.
+// Moves recorded problems from the spools beside a database into it. See
 // docs/design/0049-problem-spools.md.
 #pragma once
 
@@ -16,29 +16,30 @@ namespace attune {
 class SqlDatabase;
 
 struct SpoolImport {
-  int64_t problems = 0;      // Lines of problems that were read.
-  int64_t new_problems = 0;  // Of them, those that their tag did not have.
-  // What programs lost, what is damaged, and what is not imported: a sentence each.
+  int64_t problems = 0;      // Problem lines that were read.
+  int64_t new_problems = 0;  // Those that were new in their tag.
+  // One sentence for each loss of a program, damaged file or skipped file.
   std::vector<std::string> complaints;
 };
 
-// Whether a program has left problems beside the database at `path` that this user may import.
+// Returns true if a program left problems beside the database at `path` that this user may import.
 bool HasSpools(const std::filesystem::path& path);
-// The same; `refused` says which folder with recorded problems is not read, if there is one.
+// The same. `refused` gets the folder with recorded problems that is not read, if any.
 bool HasSpools(const std::filesystem::path& path, std::string& refused);
 
 struct SpoolImportOptions {
-  // Patience with others that hold a spool.
+  // The maximum wait for other processes that hold a spool.
   std::chrono::milliseconds patience{5000};
-  // Whether complaints reach somebody. If not, files that cause some are imported and kept.
+  // True if a user sees the complaints. If false, files that cause complaints are imported and
+  // kept.
   bool is_told = false;
-  // Between the commit and the removal of its files; for tests.
+  // Runs between the commit and the removal of the files; for tests.
   void (*after_commit)() = nullptr;
 };
 
 // Imports every whole line of the spools of the database at `path`. A problem that a tag has keeps
-// its weight, so importing again changes nothing: that is what makes a crash between the commit and
-// the removal of a file harmless. Files of a program that runs are removed too; it makes new ones.
+// its weight, so a repeated import changes nothing and a crash between the commit and the removal
+// of a file is harmless. Removes files of running programs, too; they create new ones.
 SpoolImport ImportSpools(SqlDatabase& database, const std::filesystem::path& path,
                          const SpoolImportOptions& options);
 

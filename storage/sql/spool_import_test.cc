@@ -40,7 +40,7 @@ class SpoolImportTest : public testing::Test {
   fs::path database() const { return scratch_->path() / "attune.db"; }
   fs::path folder() const { return SpoolFolderOf(database(), ::geteuid()); }
 
-  // A process's file with cubes of these sizes. Returns its path.
+  // Writes a spool of a process with cubes of these sizes. Returns its path.
   fs::path Record(const std::string& tag, const std::vector<int64_t>& sizes,
                   const std::string& run = "") const {
     SpoolHeader header;
@@ -63,7 +63,7 @@ class SpoolImportTest : public testing::Test {
     return files;
   }
 
-  // Opens the database as a verb does.
+  // Opens the database like a verb of attune.
   SpoolImport Import(std::chrono::milliseconds patience = std::chrono::seconds(5)) {
     SpoolImport result;
     SqlStoreOptions options;
@@ -223,7 +223,7 @@ TEST_F(SpoolImportTest, ACrashBeforeTheRemovalImportsNothingTwice) {
     SpoolImportOptions options;
     options.after_commit = [] { ::_exit(7); };
     const auto database = OpenSqlDatabase(this->database().string(), {});
-    (void)database;  // It is imported by now, so there is more.
+    (void)database;  // Opening has imported the first file.
     Record("a", {4});
     (void)ImportSpools(**database, this->database(), options);
     ::_exit(0);

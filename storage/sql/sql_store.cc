@@ -372,7 +372,7 @@ Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_p
   ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::ConnectTo(path, options.use, connection_options));
   std::error_code error;
   const auto size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
-  // A guest reads it again and again, and each row that it reads is checked.
+  // Skips the check for a guest, which reads repeatedly and checks each row that it reads.
   const bool is_checked = options.use != StoreUse::kReadAsGuest;
   if (is_checked && !error && size_bytes <= sql::kCheckedAtOpenBytes) {
     ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));

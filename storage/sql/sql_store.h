@@ -30,10 +30,10 @@ enum class StoreUse {
   // What is there is read, and nothing is changed: the right to read the file is enough. State and
   // queries for what changed since a revision need version 3 of the schema.
   kRead,
-  // The same from inside of a program that knows nothing of it, of a file: without writing or
-  // mapping anything, and without a descriptor that the program could take for its own. What is
-  // read first is the state of all that is read. Other connections of the process have to wait for
-  // its end, and writers with a long log, too, so close it soon.
+  // Reads a file from inside a foreign program: writes and maps nothing, and keeps no descriptor
+  // that the program could take for its own. All reads see the state at the first read. Other
+  // connections of the process, and writers with a long log, wait until it is closed, so close it
+  // soon.
   kReadAsGuest,
 };
 
@@ -49,12 +49,12 @@ struct SqlStoreOptions {
   // Of a server: told when it is away and when it is there again; may be null. Shared, because
   // others tell it of what else they wait for, and a database may outlive them.
   std::shared_ptr<OutageLog> outages = nullptr;
-  // Of files that are read: what goes on fails with kUnavailable once this is set; may be null.
+  // For files that are read: later reads fail with kUnavailable once this is set. May be null.
   const std::atomic<bool>* is_cancelled = nullptr;
   // Of files: told after each write how long it waited for the write lock; for tests.
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
-  // Of files that are opened to be written: what programs recorded is imported first, and this is
-  // told what came of it (spool_import.h). Null: what has to be told stays in its spool.
+  // For files that are opened for writing: recorded problems are imported first, and this gets the
+  // result (spool_import.h). If null, spools with complaints stay.
   std::function<void(const SpoolImport&)> imported = nullptr;
 };
 
@@ -97,8 +97,8 @@ std::unique_ptr<ArtifactStore> ArtifactsIn(std::shared_ptr<SqlDatabase> database
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options = {});
 
-// Whether there can be a database at `path`, as far as can be told without opening it: a file that
-// this process may read, or a place where it can make one.
+// Checks, without opening it, that `path` is a file that this process may read, or a place where it
+// can create one.
 Status CheckMayBeDatabase(const std::filesystem::path& path);
 
 // Makes the static objects of the libraries that a store uses, now, a millisecond. What a program

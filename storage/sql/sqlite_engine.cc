@@ -39,8 +39,8 @@ bool IsAtFileSizeLimit(const std::string& name) {
   return false;
 }
 
-// What SQLite opens: a URI unless the file may be made. All but letters and slashes is escaped,
-// because SOCI has no escape for a quote.
+// Returns the name for SQLite: a URI unless the file may be created. Escapes all but letters and
+// slashes, because SOCI has no escape for a quote.
 std::string FileName(const std::string& path, Access access) {
   if (access == Access::kWrite && path.find('"') == std::string::npos) return path;
   std::string uri = "file:";
@@ -159,7 +159,7 @@ Status SqliteEngine::Meaning(soci::session& session, const std::exception& error
           "run the same command again.",
           name_));
     case SQLITE_INTERRUPT:
-      return Unavailable(fmt::format("Reading database '{}' was broken off.", name_));
+      return Unavailable(fmt::format("Reading database '{}' was cancelled.", name_));
     case SQLITE_NOMEM:
       return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
     case SQLITE_IOERR:

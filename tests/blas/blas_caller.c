@@ -6,19 +6,19 @@
  *   strided      one matrix-vector product with increments of 2
  *   fork         goes on in a child; the parent waits and takes over its exit status
  *   threads=N    one product in each of N threads, all before any ended
- *   from=N       the number of the first shape below, 0 without it
+ *   from=N       sets the number of the first shape of the steps below [default: 0]
  *   shapes=N     one product of each of N shapes
- *   talk=N       the same, with the number of products on standard output after each
- *   eight=N      the same in each of 8 threads, of shapes of its own
+ *   talk=N       the same, and prints the number of products after each
+ *   eight=N      the same in each of 8 threads, with different shapes
  *   stderr=PATH  opens that file at descriptor 2
  *   raise=N      sends itself signal N
  *   leave        ends with _exit(5), which runs no exit handlers
- *   exec=KIND    becomes this program again with the steps behind it, by execv, execve, execvp,
- *                execvpe, execl, execlp, execle, fexecve or execveat; "none" fails to become any
+ *   exec=KIND    starts this program anew with the remaining steps, by execv, execve, execvp,
+ *                execvpe, execl, execlp, execle, fexecve or execveat; "none" fails to start any
  *   mask=OCTAL   sets the umask
- *   stack=KIB    goes on in a thread with a stack of that size
+ *   stack=KIB    continues in a thread with a stack of that size
  *   hide=PATH    moves that file away, as an upgrade does
- *   handler=MS   from that time on, _exit(7) is called by a signal handler within malloc()
+ *   handler=MS   after that time, a signal handler within malloc() calls _exit(7)
  *   until_eof    waits for the end of standard input
  *   forks        prints how often this process, or the one it was forked from, has forked so far;
  * to start a program by posix_spawn() is none
@@ -61,7 +61,7 @@ static void Strided(void) {
   if (y[0] != 42) exit(3);
 }
 
-/* Any two numbers below 1,000,000 are of different shapes. */
+/* Numbers below 1,000,000 have different shapes. */
 static void Shape(int number) {
   enum { kMost = 100 };
   static const float a[kMost * kMost], b[kMost * kMost];

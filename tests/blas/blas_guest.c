@@ -1,19 +1,19 @@
-/* A program with a BLAS that does to its process what programs do: blas_guest STEP...
+/* A program with a BLAS that changes its process as other programs do: blas_guest STEP...
  *
- *   products=N[:MS]  N products of different shapes, checked, with a pause behind each
+ *   products=N[:MS]  N products of different shapes, checked, with a pause after each
  *   sleep=MS
  *   await=FILE       waits until the file is there
  *   closefrom=FD     closes every descriptor from FD on, as daemons do
  *   close_standard   closes descriptors 0 to 2
- *   are_closed       fails if one of these is open
+ *   are_closed       fails if a descriptor from 0 to 2 is open
  *   sockets=N        opens N pairs of connected sockets
- *   ping=N           sends N messages over each of them, both ways; fails if another one arrives
- *   take             puts a file of its own in the place of every descriptor that it has not opened
- *   has_files=N      fails if one of these was written to or closed, or if there are more than N
+ *   ping=N           sends N messages over each pair, both ways; fails if another one arrives
+ *   take             replaces every descriptor that it has not opened by a file of its own
+ *   has_files=N      fails if such a file was read, written or closed, or if more than N exist
  *   chdir=FOLDER
  *   chroot=FOLDER
- *   fork             goes on in a child; the parent waits and takes over its exit status
- *   daemon           goes on in a child of its own session; the parent is gone at once
+ *   fork             continues in a child; the parent waits and returns its exit status
+ *   daemon           continues in a child with its own session; the parent exits at once
  *   compute          starts a thread that computes until the end
  *   stamp=FILE       writes the seconds of CLOCK_MONOTONIC there
  *   exec             starts this program anew with the steps that follow
@@ -39,7 +39,7 @@ void cblas_sgemm(int, int, int, int32_t, int32_t, int32_t, float, const float*, 
 
 enum { kMaxDescriptors = 256, kMaxSize = 64 };
 
-static char ours[kMaxDescriptors]; /* Of descriptors: whether this program has opened it. */
+static char ours[kMaxDescriptors]; /* 1 for descriptors that this program opened. */
 static int pairs[kMaxDescriptors][2];
 static int pair_count;
 static int taken[kMaxDescriptors];

@@ -1,5 +1,5 @@
-/* A BLAS that a run time opens for itself, whose functions call each other by names that other
- * libraries define, too. Ends the process if such a call goes to another library. */
+/* A BLAS that a run time opens for itself. Its functions call each other by names that other
+ * libraries also define. Ends the process if such a call reaches another library. */
 #include <stdint.h>
 #include <stdlib.h>
 

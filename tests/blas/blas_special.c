@@ -23,7 +23,7 @@ static void Vector(double special) {
   const int32_t rows = kRows, depth = kDepth, step = 1;
   for (int i = 0; i < kRows * kDepth; ++i) a[i] = i < kRows * (kDepth - 1) ? 1 : special;
   for (int i = 0; i < kDepth; ++i) x[i] = i < kDepth - 1 ? 1 : 0;
-  for (int i = 0; i < kRows; ++i) y[i] = NAN; /* Not read with beta 0. */
+  for (int i = 0; i < kRows; ++i) y[i] = NAN; /* beta is 0: must not be read. */
   dgemv_("N", &rows, &depth, &one, a, &rows, x, &step, &zero, y, &step);
   for (int i = 0; i < kRows; ++i) {
     if (!isnan(y[i])) Fail("a column times 0", i, y[i]);

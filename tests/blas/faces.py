@@ -1,14 +1,28 @@
 """Programs with and without `attune blas`, for the tests beside this file."""
 
+import argparse
 import os
 import re
 import subprocess
 
 
+def parse_files():
+    """The files that the command line of a test names, as absolute paths, and its other arguments."""
+    parser = argparse.ArgumentParser()
+    for name in ("attune", "attune-library", "library", "caller"):
+        parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
+    return parser.parse_known_args()
+
+
+def outside_environment():
+    """The environment of this process without attune's variables and preloaded libraries."""
+    return {key: value for key, value in os.environ.items()
+            if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
+
+
 def run(*command, timeout_s=180, folder=None, **variables):
     """The finished process; of attune's variables it has those given, no database and no policy."""
-    environment = {key: value for key, value in os.environ.items()
-                   if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
+    environment = outside_environment()
     environment.update(ATTUNE_DB="", ATTUNE_POLICY="never")
     environment.update(variables)
     return subprocess.run(command, env=environment, capture_output=True, text=True,
@@ -22,8 +36,7 @@ def attuned(attune, *command, **variables):
 def preload_environment(face, files, is_preloaded=True, **variables):
     """With the preload library of `face` ("blas", "cublas") before all others, on the run time of
     `files`, whichever of attune's variables are set outside."""
-    environment = {key: value for key, value in os.environ.items()
-                   if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
+    environment = outside_environment()
     prefix = f"ATTUNE_{face.upper()}"
     environment.update({f"{prefix}_RUNTIME": files.runtime, f"{prefix}_STATS": "1"})
     if is_preloaded:

@@ -4,8 +4,8 @@
   results OUTPUT   products and decompositions, saved to OUTPUT (.npz)
   gemm TYPE        products with matrices, checked; gemv TYPE: with vectors
   special KIND TYPE ORDERS
-                   products with matrices (KIND "gemm") or vectors ("gemv") of NaN, infinities, zeros
-                   and denormal numbers, stored in each of ORDERS ("C", "F"), checked
+                   products with matrices (KIND "gemm") or vectors ("gemv"), checked; they hold NaN,
+                   infinities, zeros and denormal numbers, in each of ORDERS ("C", "F")
   threads          products in eight threads at once, checked
   fork             products in this process, in an os.fork() and in a pool of processes, checked
 """

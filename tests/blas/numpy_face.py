@@ -126,7 +126,7 @@ class SpecialValues(unittest.TestCase):
     """NaN, infinity and denormal numbers follow IEEE 754."""
 
     def check(self, solver, step):
-        # libxsmm has no kernels for a transposed A, which NumPy passes for the order F.
+        # libxsmm has no kernels for a transposed A, which NumPy passes for order F.
         orders = "C" if solver == "host.libxsmm-gemm" else "CF"
         variables = {"ATTUNE_FORCE": solver}
         process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "special", *step.split(), orders,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What programs record reaches the database, or its loss is told.
+"""Recorded problems reach the database, or attune reports their loss.
 
   recording.py --attune PROGRAM --attune-library libattune.so --library libattune_blas.so
                --caller PROGRAM
@@ -7,16 +7,12 @@
 The caller is tests/blas/blas_caller.c, with a BLAS of its own; the run time is the real one.
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
 import random
 import re
-import resource
-import select
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -24,16 +20,19 @@ import tempfile
 import time
 import unittest
 
+import faces
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import program  # noqa: E402  pylint: disable=wrong-import-position
+
 FILES = None
 NOBODY = 65534
-# What reaches a spool is there a tenth of a second later; the promise is a second.
+# The documentation promises a second; problems usually reach a spool after a tenth of one.
 PROMISE_S = 1
 
 
 def environment(**variables):
-    kept = {key: value for key, value in os.environ.items()
-            if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
-    return {**kept, "ATTUNE_DEVICE": "cpu", **variables}
+    return {**faces.outside_environment(), "ATTUNE_DEVICE": "cpu", **variables}
 
 
 def run(*command, timeout_s=120, **options):
@@ -42,18 +41,8 @@ def run(*command, timeout_s=120, **options):
                           timeout=timeout_s, check=False, **options)
 
 
-@contextlib.contextmanager
-def small_disk(folder, size_kib):
-    folder.mkdir()
-    mounted = os.geteuid() == 0 and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(folder)],
-        stderr=subprocess.DEVNULL, check=False).returncode == 0
-    if not mounted:
-        raise unittest.SkipTest("a disk that fills up needs root and the right to mount a tmpfs")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
+def refuse(reason):
+    raise unittest.SkipTest(reason)
 
 
 def fill(disk):
@@ -73,13 +62,13 @@ class Tests(unittest.TestCase):
                    *map(str, program), **options)
 
     def unattended(self, *program, timeout_s=120, **variables):
-        """A program that records by its environment, with no command that waits for it."""
+        """Runs a program that records by its environment, without an attune command that waits."""
         return run(*map(str, program), timeout_s=timeout_s, variables={
             "LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
             "ATTUNE_BLAS": "record", "ATTUNE_DB": str(self.database), **variables})
 
     def problems(self, tag="many"):
-        """How many problems the tag has, by a verb that only reads."""
+        """Returns the number of problems of the tag, from a verb that only reads."""
         listed = run(FILES.attune, "--db", str(self.database), "problems", "--tag", tag)
         if "There is no tag" in listed.stderr or "There is no database" in listed.stderr:
             return 0
@@ -111,7 +100,7 @@ class Recording(Tests):
         process = self.record(sys.executable, "-c", script)
         self.assertEqual(process.returncode, 0, process.stderr)
         counted = int(re.search(r"(\d+) problems recorded", process.stderr).group(1))
-        # NumPy takes some products with one row or column for others.
+        # NumPy computes some products with one row or column as other products.
         self.assertGreaterEqual(counted, 970)
         self.assertEqual(self.problems(), counted)
 
@@ -169,7 +158,7 @@ class Recording(Tests):
                 pass
             self.assertEqual(self.problems(), 500)
             _, errors = process.communicate(timeout=60)
-        # Some were imported by others, and are counted all the same.
+        # Other commands imported some of them. The count includes these.
         self.assertIn("attune blas: 1000 problems recorded under tag many, 1000 of them new", errors)
         self.assertEqual(self.problems(), 1000)
         self.assertEqual(self.spool(), [])
@@ -201,7 +190,7 @@ class Processes(Tests):
 
     def test_an_end_within_malloc_does_not_hang(self):
         for number in range(20):
-            # Before the first write, which comes a tenth of a second after the first problem.
+            # Ends before the first write, a tenth of a second after the first problem.
             process = self.unattended(FILES.caller, "shapes=3", f"handler={number * 4}",
                                       timeout_s=10)
             self.assertEqual(process.returncode, 7, process.stderr)
@@ -285,7 +274,7 @@ class Processes(Tests):
                                     ATTUNE_BLAS_RUNTIME=FILES.attune_library,
                                     ATTUNE_RECORD_TAG=tag,
                                     ATTUNE_DB=str(self.database))) as process:
-                told = []  # When it had computed how many.
+                told = []  # (time, number of products computed until then).
                 until_s = time.monotonic() + choose.uniform(0.05, 2.5)
                 while time.monotonic() < until_s:
                     line = process.stdout.readline()
@@ -313,7 +302,7 @@ class Processes(Tests):
 
 class Losses(Tests):
     def test_a_full_disk_is_told_by_what_ends_without_handlers(self):
-        with small_disk(self.folder / "disk", 512) as disk:
+        with program.small_disk(self.folder / "disk", 512, refuse) as disk:
             self.database = disk / "attune.db"
             run(FILES.attune, "--db", str(self.database), "session", "new", "s", "--device", "fake")
             ends = (("leave",), ("exec=execv", "leave"), ("fork", "from=50", "shapes=20", "leave"))
@@ -395,7 +384,7 @@ class Losses(Tests):
         self.assertEqual(self.problems(), 5)
 
     def test_a_full_disk_is_told_at_the_end(self):
-        with small_disk(self.folder / "disk", 512) as disk:
+        with program.small_disk(self.folder / "disk", 512, refuse) as disk:
             self.database = disk / "attune.db"
             run(FILES.attune, "--db", str(self.database), "session", "new", "s", "--device", "fake")
             script = f"head -c 10M /dev/zero > {disk}/ballast; exec {FILES.caller} shapes=700"
@@ -407,7 +396,7 @@ class Losses(Tests):
             self.assertEqual(len(told), 1, process.stderr)
 
     def test_a_disk_that_is_full_for_a_while_costs_nothing(self):
-        with small_disk(self.folder / "disk", 2048) as disk:
+        with program.small_disk(self.folder / "disk", 2048, refuse) as disk:
             self.database = disk / "attune.db"
             fill(disk)
             with subprocess.Popen(
@@ -424,7 +413,7 @@ class Losses(Tests):
             self.assertEqual(self.problems(), 300)
 
     def test_a_full_disk_is_told_by_a_program_that_nobody_waits_for(self):
-        with small_disk(self.folder / "disk", 256) as disk:
+        with program.small_disk(self.folder / "disk", 256, refuse) as disk:
             self.database = disk / "attune.db"
             fill(disk)
             process = self.unattended(
@@ -489,10 +478,7 @@ class Losses(Tests):
 
 def main():
     global FILES
-    parser = argparse.ArgumentParser()
-    for name in ("attune", "attune-library", "library", "caller"):
-        parser.add_argument(f"--{name}", required=True)
-    FILES, rest = parser.parse_known_args()
+    FILES, rest = faces.parse_files()
     unittest.main(argv=["recording.py", *rest], verbosity=2)
 
 

@@ -1,8 +1,8 @@
 // A run time for tests of the preload library: computes by the definition, or by a library opened
 // for it, and fails when it is told to. Its behaviour comes from the environment:
 //
-//   DOUBLE_FAILS=WHAT         create or run: that call fails; create-limit or run-limit: for a limit
-//                             of the process
+//   DOUBLE_FAILS=WHAT         create or run: that call fails; create-limit or run-limit: a process
+//                             limit makes it fail
 //   DOUBLE_LIBRARY=PATH       computes with cblas_sgemm and cblas_dgemm of that library, opened so
 //                             that its own calls may come back through the preload library
 //   DOUBLE_SAYS=1             says on standard error with which options it was created

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""A database or results file that cannot be used is told once, where its user looks.
+"""attune reports an unusable database or results file once, on the terminal of its user.
 
   unusable.py --attune PROGRAM --attune-library libattune.so --library libattune_blas.so
               --caller PROGRAM
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -15,6 +14,8 @@ import subprocess
 import tempfile
 import unittest
 
+import faces
+
 FILES = None
 NOBODY = 65534
 PROBLEM = "gemm@1{m=30,n=20,k=20,type=f64}"
@@ -22,9 +23,7 @@ KEY = "GemmTunableOp_double_NN,nn_30_20_20_ld_30_20_30"
 
 
 def environment(**variables):
-    kept = {key: value for key, value in os.environ.items()
-            if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
-    return {**kept, "ATTUNE_DEVICE": "cpu", **variables}
+    return {**faces.outside_environment(), "ATTUNE_DEVICE": "cpu", **variables}
 
 
 class Tests(unittest.TestCase):
@@ -52,7 +51,7 @@ class Tests(unittest.TestCase):
         return path
 
     def made(self, name, statement):
-        """A database of attune, changed."""
+        """Makes a database of attune and changes it."""
         path = self.folder / name
         self.run_program(FILES.attune, "--db", path, "session", "new", "s", "--device", "cpu")
         with contextlib.closing(sqlite3.connect(path)) as records:
@@ -276,10 +275,7 @@ class Results(Tests):
 
 def main():
     global FILES
-    parser = argparse.ArgumentParser()
-    for name in ("attune", "attune-library", "library", "caller"):
-        parser.add_argument(f"--{name}", required=True)
-    FILES, rest = parser.parse_known_args()
+    FILES, rest = faces.parse_files()
     unittest.main(argv=["unusable.py", *rest], verbosity=2)
 
 

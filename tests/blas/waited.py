@@ -4,7 +4,6 @@
   waited.py --attune PROGRAM [--library FILE] [--attune-library FILE] [--caller PROGRAM]
 """
 
-import argparse
 import os
 import pathlib
 import pty
@@ -17,19 +16,19 @@ import tempfile
 import time
 import unittest
 
+import faces
+
 FILES = None
 PATIENCE_S = 60
 COUNTED = r"attune blas: \d+ problems recorded under tag t"
 
 
 def environment():
-    kept = {key: value for key, value in os.environ.items()
-            if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
-    return {**kept, "ATTUNE_DEVICE": "cpu"}
+    return {**faces.outside_environment(), "ATTUNE_DEVICE": "cpu"}
 
 
 def state_of(pid):
-    """The letter of a process; empty if there is none."""
+    """Returns the state letter of a process; empty if there is no such process."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -58,7 +57,7 @@ class Tests(unittest.TestCase):
                               text=True, timeout=PATIENCE_S, check=False, **options)
 
     def start(self, *program, **options):
-        """A process of its own group, and the id of the program, which is its first line."""
+        """Starts a process group. Returns the process and the id that the program prints first."""
         process = subprocess.Popen(self.words(*program), env=environment(), text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    process_group=0, **options)
@@ -130,7 +129,7 @@ class Signals(Tests):
                        signal.SIGALRM, signal.SIGRTMIN + 3):
             process, _ = self.start("sh", "-c", "echo $$; exec cat", stdin=subprocess.PIPE)
             process.send_signal(number)
-            # Before its input ends.
+            # It ends although its input is still open.
             self.assertEqual(process.wait(timeout=PATIENCE_S), -number)
             process.communicate()
 
@@ -192,7 +191,7 @@ class Descriptors(Tests):
             env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, pass_fds=(writer,))
         os.close(writer)
-        # What the program has closed is closed, though it goes on.
+        # The pipe closes as soon as the program closes it, although the program continues.
         with os.fdopen(reader) as words:
             self.assertEqual(words.read(), "word\n")
         self.assertEqual(process.stdout.read(), b"")
@@ -285,12 +284,7 @@ class Terminal(Tests):
 
 def main():
     global FILES
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--attune", required=True)
-    for name in ("attune-library", "library", "caller"):
-        parser.add_argument(f"--{name}")
-    FILES, rest = parser.parse_known_args()
-    FILES.attune = os.path.abspath(FILES.attune)
+    FILES, rest = faces.parse_files()
     unittest.main(argv=["waited.py", *rest], verbosity=2)
 
 

@@ -1,17 +1,17 @@
 """Finds the commands that the documentation shows: in Markdown pages and in the examples of --help.
 
 A command is
-- every line behind a prompt ("$ ") of a code block; the other lines of that block are output;
+- every line after a prompt ("$ ") of a code block; the other lines of that block are output;
 - every line of a block that is fenced as sh, bash, shell or console and has no prompt;
 - a line of any other block without prompts that starts with one of PROGRAMS.
 A command continues on the next line until bash finds it complete.
 
-A comment in front of a block marks its commands, all or those that contain a text:
+A comment before a block marks all its commands, or those that contain a text:
 
     <!-- commands: not run, needs an NVIDIA GPU -->
     <!-- commands with "miopen lint": exit status 3, the sample has findings -->
 
-The examples of --help are marked in help_marks.txt, behind the name of their verb.
+help_marks.txt marks the examples of --help, after the name of their verb.
 """
 
 import dataclasses
@@ -56,7 +56,7 @@ class Block:
 
 
 def markdown_files(root):
-    """All pages but the changelog, relative to `root`."""
+    """Returns all pages except the changelog, relative to `root`."""
     files = sorted(root.glob("*.md"))
     for folder in FOLDERS:
         files += sorted((root / folder).rglob("*.md"))
@@ -71,7 +71,7 @@ def parse_mark(where, text):
 
 
 class BlockReader:
-    """Collects the code blocks of a page with the marks in front of them."""
+    """Collects the code blocks of a page with the marks before them."""
 
     def __init__(self, page):
         self.page, self.blocks, self.marks = page, [], []
@@ -140,7 +140,7 @@ def mark_of(marks, text):
 
 
 def commands_of(block):
-    """The commands of a block; none if it shows something else."""
+    """Returns the commands of a block; none if it shows something else."""
     if block.language and block.language not in SHELLS:
         return []
     has_prompts = any(line.startswith("$ ") for line in block.lines)
@@ -174,7 +174,7 @@ def page_commands(root, page):
 
 
 def mentions(root, page):
-    """Commands within text: [(where, "attune verb --option")]."""
+    """Returns the commands within text: [(where, "attune verb --option")]."""
     text = (root / page).read_text()
     return [(f"{page}:{text.count(chr(10), 0, match.start()) + 1}", match[1])
             for match in re.finditer(r"`(attune [a-z][^`\n]*)`", text)]
@@ -183,7 +183,7 @@ def mentions(root, page):
 # ---- --help ----------------------------------------------------------------------------------------
 
 def help_of_verbs(program, words=()):
-    """{words of a verb: its --help} of all verbs below `words`."""
+    """Returns {words of a verb: its --help} for all verbs below `words`."""
     text = subprocess.run([program, *words, "--help"], capture_output=True, text=True,
                           check=True).stdout
     found = {words: text}
@@ -194,7 +194,7 @@ def help_of_verbs(program, words=()):
 
 
 def read_help_marks(path):
-    """[(verb, mark)] of lines "attune VERB: MARK"."""
+    """Reads lines "attune VERB: MARK" as [(verb, mark)]."""
     found = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if line.strip() and not line.startswith("#"):
@@ -204,7 +204,7 @@ def read_help_marks(path):
 
 
 def help_commands(words, text, marks):
-    """The examples of a verb. `marks` as read_help_marks returns them."""
+    """Returns the examples of a verb. `marks` come from read_help_marks."""
     if "\nExamples:\n" not in text:
         return []
     verb = " ".join(("attune", *words))

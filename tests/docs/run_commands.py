@@ -1,11 +1,11 @@
 """Runs every command that the pages and --help show.
 
   run_commands.py --repository . --bin BIN --plugins PLUGINS              all commands
-  run_commands.py ... --only docs/blas.md --only help_0 --verbose         those of some groups
+  run_commands.py ... --only docs/blas.md --only help_0 --verbose         the commands of some groups
 
 A group is a page, or the examples of some verbs. Its commands run in order in a sandbox and must end
-with status 0, or with that of their mark. Commands that are marked as not run are parsed by attune:
-their verb and options must exist. Every command that does not run is printed with the reason.
+with status 0, or with the status of their mark. attune parses commands that are marked as not run:
+their verb and options must exist. The test prints every command that does not run, with the reason.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import time
 import commands
 import sandbox
 
-# Verbs whose examples share a sandbox, in the order in which they need each other's results.
+# Verbs whose examples share a sandbox, in the order of their dependencies.
 HELP_GROUPS = (
     ("", "devices", "solvers", "problems", "import", "tune", "best", "explain", "run", "export",
      "report", "build", "package", "package create", "package verify", "package lint",
@@ -63,7 +63,7 @@ class Report:
 # ---- commands that are not run ----------------------------------------------------------------------
 
 def simple_commands(text):
-    """The words of each command of a line, without variables and redirections."""
+    """Returns the words of each command of a line, without variables and redirections."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.commenters, lexer.whitespace_split = "", True
     found, words, skips = [], [], False
@@ -81,7 +81,7 @@ def simple_commands(text):
 
 
 def parse_error(folder, words):
-    """The complaint of attune's parser about a command, which it does not run."""
+    """Returns the complaint of attune's parser about a command, without running it."""
     end = words.index("--") if "--" in words else len(words)
     probed = shlex.join([*words[:end], PROBE, *words[end:]])
     status, printed = folder.run(probed)
@@ -107,7 +107,7 @@ def error_without_run(options, folder, text):
 # ---- running ----------------------------------------------------------------------------------------
 
 def missing(text, usable):
-    """A device or a program that a command needs and this machine lacks; None if it has all."""
+    """Returns a device or a program that a command needs and this machine lacks, or None."""
     spec = re.search(r"\bopencl:\d+\b", text)
     if spec and spec[0] not in usable:
         return spec[0]
@@ -161,7 +161,7 @@ def usable_devices(options):
 # ---- groups -----------------------------------------------------------------------------------------
 
 def help_groups(verbs, marks):
-    """{name: commands}. A verb lists examples of the verbs below it again: they run once."""
+    """Returns {name: commands}. Verbs repeat the examples of their subverbs: these run once."""
     groups, seen = {}, set()
     for number, group in enumerate(HELP_GROUPS):
         found = [command for verb in group
@@ -181,7 +181,7 @@ def group_errors(verbs, marks):
 
 
 def mention_errors(where, text, verbs):
-    """Verbs and options of a command within text that do not exist."""
+    """Returns the verbs and options of a command within text that do not exist."""
     words = re.sub(r"[\[\]]", " ", text).split()[1:]
     verb = ()
     while words and verb + (words[0],) in verbs:

@@ -1,5 +1,5 @@
 """A folder that looks like the root of the repository to the commands of one page, and the rules that
-adapt commands to it. No command writes outside of it.
+adapt commands to it. Commands write only inside this folder.
 """
 
 import bz2
@@ -13,17 +13,17 @@ import subprocess
 TIMEOUT_S = 120
 PLUGINS = ("opencl", "cuda", "hip")  # Not oneDNN: tuning its hundreds of candidates takes long.
 
-# Folders of the documentation, and what takes their place.
+# Folders in the documentation, and their replacements.
 PLACES = {"/tmp/": "tmp/", "/opt/model/": "model/"}
-# Durations that are enough here.
+# Shorter durations, which suffice here.
 TIMES = {"--budget": "20s", "--per-problem": "100ms", "--time": "20ms"}
 SESSION_TIMES = {"--budget": "100s", "--per-problem": "30s"}  # A golden version needs a decision.
 KERNEL_TIMES = {"--budget": "60s", "--per-problem": "2s"}  # Own kernels are compiled first.
 
-# Lists of which a few lines are enough, as {file: pattern of the lines}. They get small images.
+# Lists that are shortened, as {file: pattern of the kept lines}. Their images become small.
 SHORT_LISTS = {"tests/data/driver/resnet50.txt": r"-c 64 -H 56 -W 56 -k 64 .* -F 1 |pool",
                "tests/data/tunableop/untuned.csv": "nn_64_48_32|tn_8_9_10|conv"}
-# Files of users, and the files of the repository that stand for them.
+# Files of users, and the files of the repository that replace them.
 COPIES = {
     "matmul.json": "examples/own_kernel/matmul.json",
     "matmul.cl": "examples/own_kernel/matmul.cl",
@@ -40,7 +40,7 @@ COPIES = {
     "metrics.csv": "tests/data/seer/profilers/nvprof_metrics.csv",
     "layers.txt": "tests/data/seer/profilers/layers.txt",
 }
-# (commands that need something, commands that make it, how to make it where a page does not).
+# (pattern of commands with a need, pattern of commands that meet it, a command for other pages).
 NEEDS = (
     (r"--tag resnet50\b", r"import .*--tag resnet50\b",
      "attune import tests/data/driver/resnet50.txt --tag resnet50 --batch-size 1"),
@@ -119,7 +119,7 @@ class Sandbox:
         return " && ".join(with_times(part) for part in command.split(" && "))
 
     def run(self, command):
-        """(exit status, output); None after TIMEOUT_S. Exported variables stay set."""
+        """Returns (exit status, output); status None after TIMEOUT_S. Exported variables stay set."""
         script = (f"[ ! -f home/exported ] || . home/exported\n{command}\n"
                   "status=$?\nexport -p > home/exported\nexit $status\n")
         # A file, because a process in the background may hold a pipe open.
@@ -140,7 +140,7 @@ class Sandbox:
         return status, printed
 
     def prepare(self, command):
-        """Makes what `command` needs and no earlier command has made; the output of a failure."""
+        """Prepares the unmet needs of `command`. Returns the output of a failure, or None."""
         for number, (needs, makes, setup) in enumerate(NEEDS):
             if re.search(makes, command):
                 self.made.add(number)

@@ -1,5 +1,5 @@
-// A simulation on the first OpenCL device, for the commands of
-// the documentation that run one: kernel `advance`, 500 launches.
+// A simulation on the first OpenCL device, for commands of the documentation that run one. It
+// launches the kernel `advance` 500 times.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that do to their process what programs do, beside attune: they close descriptors and open
-their own, change their folder, exit at any moment, and have files of attune's cut under their feet.
+"""Programs change their process while attune serves them. They close descriptors and open their own,
+change their folder and exit at any moment. Other processes truncate attune's files meanwhile.
 
   guests.py --attune PROGRAM --library libattune_blas.so --guest PROGRAM
 
@@ -22,13 +22,13 @@ import unittest
 
 OPTIONS = None
 TIMEOUT_S = 60
-# docs/serving.md: what an exit takes longer than without attune, and what this machine may add.
+# The extra time of an exit under attune (docs/serving.md), with a margin for this machine.
 LONGEST_EXIT_S = 0.5
 SLACK_S = 0.7
 
 
 def guest(folder, *steps, preload=None, **variables):
-    """(command, environment) of the guest with attune and a database in `folder`."""
+    """Returns (command, environment) of the guest with attune and a database in `folder`."""
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("ATTUNE_", "XDG_")) and key != "LD_PRELOAD"}
     environment.update({"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"),
@@ -72,7 +72,7 @@ class Guests(unittest.TestCase):
 
 
 class Descriptors(Guests):
-    """The tuner has made its database once the guest awaits that."""
+    """Guests that wait until the tuner has made its database."""
 
     def test_a_daemon_closes_them_while_the_tuner_works(self):
         for _ in range(5):
@@ -118,7 +118,7 @@ class Descriptors(Guests):
         begin = time.monotonic()
         process.stdout.read()
         process.stderr.read()
-        self.assertIsNone(process.poll(), "nobody but the program holds its pipes")
+        self.assertIsNone(process.poll(), "another process than the program holds its pipes")
         self.assertLess(time.monotonic() - begin, 8)
         self.finish(process)
 
@@ -179,7 +179,7 @@ class Folders(Guests):
                                      ATTUNE_BLAS_STATS="1")
                 self.assertRegex(err, r"1 calls? served")
                 self.assertNotIn("cannot be preloaded", err)
-        # Shells have a setenv() of their own.
+        # Shells define their own setenv().
         environment = guest(self.folder, preload="lib/attune/libattune_blas.so")[1]
         done = subprocess.run(["bash", "-c", 'cd hostile && env'], env=environment, cwd=self.folder,
                               capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
@@ -214,7 +214,7 @@ class Folders(Guests):
         library = pathlib.Path(f"{jail}{OPTIONS.library}")
         (jail / "proc").mkdir(parents=True)
         library.parent.mkdir(parents=True)
-        with contextlib.suppress(OSError):  # The same file, if the jail is on its file system.
+        with contextlib.suppress(OSError):  # A hard link works only within one file system.
             library.hardlink_to(OPTIONS.library)
         if not library.exists():
             library.write_bytes(OPTIONS.library.read_bytes()[:512])
@@ -233,7 +233,7 @@ class Folders(Guests):
 
 class Tuners(Guests):
     def processes(self, program):
-        """Numbers of those that have the folder of the test in their command."""
+        """Returns the ids of processes of `program` whose command names the folder of the test."""
         found = []
         for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
@@ -308,7 +308,7 @@ class Exit(Guests):
 
 
 class Files(Guests):
-    """What attune reads is cut, overwritten and deleted while a program is served of it."""
+    """Files are truncated, overwritten and deleted while attune serves a program from them."""
 
     def changed(self, change, **variables):
         process = self.start_guest("products=60:50", ATTUNE_BLAS_STATS="1", **variables)
@@ -325,7 +325,7 @@ class Files(Guests):
         self.good = self.index.read_bytes()
 
     def overwrite(self, path, content):
-        """In place, as `cp` and `rsync --inplace` do."""
+        """Overwrites a file in place, as `cp` and `rsync --inplace` do."""
         with open(path, "r+b") as file:
             file.truncate(0)
             file.write(content)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Installs attune and runs every program of it in every way, from a folder full of decoys.
+"""Installs attune and starts its programs in many ways, from a folder full of decoys.
 
   hostile_folder.py --build FOLDER --source FOLDER --caller PROGRAM
 
-A program that looks for its parts by argv[0], or in the current folder, loads or runs a decoy, which
-leaves a mark. The caller is tests/blas/blas_caller.c.
+A program that searches its parts by argv[0], or in the current folder, loads or runs a decoy. The
+decoy leaves a mark. The caller is tests/blas/blas_caller.c.
 """
 
 import argparse
@@ -72,7 +72,7 @@ class Installation:
         self.forger = self.compile("forger", FORGER)
         self.decoy = self.compile("decoy.so", DECOY.replace("MARK", f'"{self.mark}"'), "-shared",
                                   "-fPIC")
-        # Every folder that could be meant by a path from here.
+        # Every folder that a relative path could reach from here.
         places = [self.hostile / place for place in (
             ".", "attune", "lib", "lib/attune", "bin", "libexec/attune", "../lib", "../lib/attune",
             "../libexec/attune", "../attune", "share/attune/kernels", "../share/attune/kernels",
@@ -112,7 +112,7 @@ def environment(folder, **variables):
 
 
 def ways_to_start(program, work):
-    """{how: (command, variables)}."""
+    """Returns {way of starting: (command, variables)}."""
     links = work / f"links-{program.name}"
     links.mkdir(exist_ok=True)
     link = links / program.name
@@ -271,7 +271,7 @@ class Settings(Decoys):
         program = copy / "bin/attune"
         os.chown(program, 65534, 65534)
         program.chmod(0o4755)
-        # Readable by the other user.
+        # The other user must be able to read it.
         folder = copy
         while folder != folder.parent and not folder.stat().st_mode & 0o5:
             folder.chmod(folder.stat().st_mode | 0o55)
@@ -320,7 +320,7 @@ class Content(unittest.TestCase):
         for path in sorted(INSTALLED.prefix.rglob("*")):
             if path.is_symlink() or not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
                 continue
-            # Only who debugs reads where the sources are.
+            # Debug information may name the sources.
             bare = INSTALLED.work / "bare"
             subprocess.run(["strip", "--strip-debug", "-o", str(bare), str(path)], check=True)
             content = bare.read_bytes()

@@ -68,14 +68,14 @@ def require_device(attune, spec):
 
 
 @contextlib.contextmanager
-def small_disk(folder, size_kib):
-    """A disk of that size at a new folder; skips the test where none can be mounted."""
+def small_disk(folder, size_kib, refuse=skip):
+    """Mounts a disk of that size at a new folder; calls `refuse` with the reason if it cannot."""
     folder.mkdir()
     mounted = os.geteuid() == 0 and subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(folder)],
         stderr=subprocess.DEVNULL, check=False).returncode == 0
     if not mounted:
-        skip("a disk that fills up needs root and the right to mount a tmpfs")
+        refuse("a disk that fills up needs root and the right to mount a tmpfs")
     try:
         yield folder
     finally:

@@ -1,4 +1,4 @@
-"""Compiler warnings go to the log, not to the terminal, and `attune devices` lists kernel files only
+"""Compiler warnings go to the log and not to the terminal. `attune devices` lists kernel files only
 with --kernels."""
 
 import re
@@ -9,7 +9,7 @@ import program
 PROBLEM = "gemm@1{m=24,n=24,k=24}"
 DEVICE = ("--device", "opencl:0")
 WARNING = "this kernel is noisy"
-COUNTED = "warning"  # "1 warning generated.", as PoCL's clang has it.
+COUNTED = "warning"  # "1 warning generated.", as PoCL's clang prints.
 # Each run compiles: it gets empty caches of PoCL and attune.
 RUNS = iter(range(100))
 

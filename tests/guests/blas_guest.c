@@ -1,4 +1,4 @@
-/* A program with a BLAS, as anybody may build it: with another allocator, or a sanitizer. */
+/* A program with a BLAS. The tests build it with other allocators and with sanitizers. */
 #include "products.h"
 
 void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const float*, int, float,

@@ -1,5 +1,5 @@
-/* A program's own functions under the names of a BLAS, for which no library may take them: each ends
- * the program. Linked into a guest with its symbols exported. */
+/* Functions of a program that have names of a BLAS. No library may call them: each ends the
+ * program. Linked into a guest that exports its symbols. */
 #include <stdio.h>
 #include <stdlib.h>
 

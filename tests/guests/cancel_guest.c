@@ -1,5 +1,5 @@
-/* A program that cancels threads right before they multiply, the first of which begins the run time.
- * No BLAS has a point of cancellation, so each computes, and later ones find nothing locked. */
+/* A program that cancels threads right before they multiply. The first one starts the run time. A
+ * BLAS has no cancellation point, so each thread computes and leaves nothing locked. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* A library that takes some of the memory for thread-local variables that is kept for those that are
+/* A library that uses some of the thread-local memory that glibc reserves for libraries that are
  * opened late. */
 static __thread char taken[64] __attribute__((tls_model("initial-exec")));
 char* eater(void);

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""attune inside of programs that are not like its own tests: other allocators, sanitizers, OpenMP
-runtimes, and names of a BLAS that mean something else there. Every product is checked, and every
-program has to end as it does without attune.
+"""attune in programs with other allocators, sanitizers, OpenMP runtimes, and functions of their own
+that have names of a BLAS. Every product is checked. Every program must end as it does without attune.
 
   guests.py --attune PROGRAM --include FOLDER --runtime LIBRARY --libraries FOLDER [unittest's options]
 
 --runtime is libattune.so, --libraries the folder of the system's libraries. Programs are compiled
-while the test runs. What is not installed is skipped, aloud.
+while the test runs. Tests print a skip for software that is not installed.
 """
 
 import argparse
@@ -27,10 +26,10 @@ SOLVERS = ("host.openblas-gemm", "host.blis-gemm", "host.libxsmm-gemm", "host.ei
            "host.packed-gemm", "host.reference-gemm")
 BLIS = ("blis-pthread/libblis.so.4", "libblis4-pthread")
 RIGHT = "all products are right"
-# GCC's and Clang's own runtimes, of which Debian has no package for each compiler.
+# The sanitizers of GCC and Clang. Debian has no runtime package for each compiler.
 SANITIZERS = ("address", "thread")
-# LeakSanitizer up to GCC 12 and Clang 14 mistakes thread-local variables of libraries that were opened
-# late; ThreadSanitizer reports what libraries do that are compiled without it.
+# LeakSanitizer up to GCC 12 and Clang 14 misreads thread-local variables of libraries that were opened
+# late. ThreadSanitizer reports false races in libraries that are compiled without it.
 SANITIZED = {"ASAN_OPTIONS": "intercept_tls_get_addr=0",
              "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
 
@@ -50,14 +49,14 @@ def library(name, package):
 def run(*command, timeout_s=120, **variables):
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("ATTUNE_", "LD_", "ASAN_", "LSAN_", "TSAN_"))}
-    # Idle threads of OpenMP would keep the others from their cores.
+    # Idle OpenMP threads would occupy cores that others need.
     environment.update(ATTUNE_DB="", ATTUNE_POLICY="never", OMP_WAIT_POLICY="passive", **variables)
     return subprocess.run(command, env=environment, capture_output=True, text=True,
                           timeout=timeout_s)
 
 
 class Guests(unittest.TestCase):
-    """Compiles programs into a folder of its own."""
+    """Compiles programs into a temporary folder."""
 
     @classmethod
     def setUpClass(cls):
@@ -91,7 +90,7 @@ class Guests(unittest.TestCase):
                             f"-Wl,-rpath,{os.path.dirname(path)}", "-lpthread", compiler=compiler)
 
     def check(self, *command, under_attune=False, **variables):
-        """The output of a guest, which has to end well."""
+        """Returns the output of a guest, which must succeed."""
         if under_attune:
             command = (OPTIONS.attune, "blas", "--stats", "--", *command)
         process = run(*command, **variables)
@@ -143,7 +142,7 @@ class Allocators(Guests):
 
 class Sanitizers(Guests):
     def check_sanitized(self, program, sanitizer, solver, **how):
-        # ThreadSanitizer ends a child in which a thread is started, as our solvers do.
+        # ThreadSanitizer ends a child that starts a thread, as our solvers do.
         fork = {"NO_FORK": "1"} if sanitizer == "thread" and solver else {}
         self.check(program, ATTUNE_FORCE=solver, **SANITIZED, **fork, **how)
 
@@ -180,14 +179,14 @@ class Sanitizers(Guests):
 
 
 class OpenMp(Guests):
-    """Two OpenMP runtimes: that of the program, and libgomp, which oneDNN and flavours of BLIS and
-    OpenBLAS are linked with."""
+    """The program's OpenMP runtime beside libgomp, which oneDNN and some builds of BLIS and OpenBLAS
+    use."""
 
     def test_the_runtime_of_llvm_in_the_program(self):
         program = self.blas_guest("llvm", "-fopenmp", compiler="clang", source="openmp_guest.c")
         for solver in ("", "host.openblas-gemm", "host.blis-gemm"):
             self.check(program, under_attune=True, ATTUNE_FORCE=solver)
-        # It has no double precision.
+        # oneDNN has no double precision.
         onednn = "gemm@1{m=130,n=65,k=70} -> host.onednn-gemm"
         self.check(program, under_attune=True, ATTUNE_FORCE=onednn)
         self.check(program, under_attune=True, ATTUNE_FORCE=onednn, OMP_DYNAMIC="true")
@@ -195,7 +194,7 @@ class OpenMp(Guests):
     def test_the_runtime_of_gcc_in_the_program(self):
         program = self.blas_guest("gcc", "-fopenmp", source="openmp_guest.c")
         for solver in ("", "host.blis-gemm"):
-            # A child of a process that has used it waits for its threads for ever, also without us.
+            # A forked child waits for the threads of libgomp for ever, even without attune.
             self.check(program, under_attune=True, ATTUNE_FORCE=solver, NO_FORK="1")
 
 
@@ -207,7 +206,7 @@ class Threads(Guests):
 
 
 class Names(Guests):
-    """What a library is bound to in a program that defines its names, too."""
+    """The binding of a library in a program that also defines its names."""
 
     def test_the_programs_own_functions_are_never_called(self):
         program = self.api_guest("names", "-rdynamic", str(SOURCES / "blas_names.c"))
@@ -215,7 +214,7 @@ class Names(Guests):
             self.check(program, ATTUNE_FORCE=solver)
 
     def refused(self, define, solver, status=3):
-        """What is said where `solver` is forced; without that, another one serves."""
+        """Returns the messages if `solver` is forced. Otherwise another solver serves."""
         program = self.api_guest("taken", "-rdynamic", f"-D{define}", str(SOURCES / "blas_names.c"))
         self.check(program)
         process = run(program, ATTUNE_FORCE=solver)
@@ -240,7 +239,7 @@ class Names(Guests):
         self.assertIn("bli_gemm_ex is bound to that of ", said)
 
     def guest_with_own_blis(self):
-        """A program, and the copy of BLIS that it is linked with, in a folder of its own."""
+        """Returns a program and the copy of BLIS in a separate folder that it is linked with."""
         own = f"{self.folder.name}/own"
         os.makedirs(own, exist_ok=True)
         shutil.copy(library(*BLIS), own)
@@ -272,8 +271,8 @@ class Names(Guests):
 
 
 class ThreadLocals(Guests):
-    """A program in which nothing is left of the memory for thread-local variables of libraries that
-    are opened late, such as libgomp."""
+    """A program that has used up the thread-local memory for libraries that are opened late, such as
+    libgomp."""
 
     def test_libraries_that_find_no_room_are_not_served(self):
         eater = self.compile("eater.so", "-shared", "-fPIC", str(SOURCES / "eater.c"))

@@ -8,7 +8,7 @@ void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const f
 void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int,
                  double, double*, int);
 
-/* The sum of 1 to 1000, by as many threads as there are. */
+/* Sums 1 to 1000 on all threads. */
 static int RegionIsRight(void) {
   int sum = 0;
 #pragma omp parallel for reduction(+ : sum) num_threads(3)
@@ -28,7 +28,7 @@ static int MultiplyDouble(int m, int n, int k, const double* a, const double* b,
   return RegionIsRight() ? 0 : 1;
 }
 
-/* OpenMP gives a library that is called here one thread. */
+/* A library that is called in a parallel region gets one thread. */
 static int ProductsInARegionAreRight(void) {
   int wrong = 0;
 #pragma omp parallel num_threads(2) reduction(+ : wrong)

@@ -1,10 +1,10 @@
-/* Checked products for the guest programs of this folder: on this thread, on several at a time and,
- * unless NO_FORK is in the environment, in a child after a fork. Each program defines
- * MultiplyFloat() and MultiplyDouble(): column-major C = A * B, packed; 0 if that went well.
+/* Checked products for the guest programs of this folder. They run on this thread, on several
+ * threads at once and, unless NO_FORK is set, in a child after a fork. Each program defines
+ * MultiplyFloat() and MultiplyDouble(): column-major C = A * B, packed. They return 0 on success.
  *
- * EAT_TLS=FOLDER first opens every library of the folder, so that little is left of the memory for
- * thread-local variables of the initial-exec model. SHOW_OBJECTS=WORD prints the path of every
- * loaded object with WORD in it at the end. */
+ * EAT_TLS=FOLDER first opens every library of the folder. This uses up the memory for thread-local
+ * variables of the initial-exec model. SHOW_OBJECTS=WORD prints, at the end, every loaded object
+ * whose path contains WORD. */
 #pragma once
 
 #include <dirent.h>
@@ -21,7 +21,7 @@
 static int MultiplyFloat(int m, int n, int k, const float* a, const float* b, float* c);
 static int MultiplyDouble(int m, int n, int k, const double* a, const double* b, double* c);
 
-/* Small integers, so that every sum is exact. Memory of the allocator that the program has. */
+/* Small integers keep every sum exact. The memory comes from the allocator of the program. */
 #define DEFINE_CHECK(T, NAME)                                                          \
   static void Check##NAME(int m, int n, int k) {                                       \
     T* a = malloc(sizeof(T) * (size_t)m * (size_t)k);                                  \

@@ -38,7 +38,7 @@ struct JobTerms {
   int64_t deadline_ns = 0;
   std::function<bool()> stop_requested;
   int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
-  // Gets the warnings of compilers that run in this process; null: they are dropped.
+  // Receives the warnings of compilers that run in this process; null: dropped.
   CompilerLog* log = nullptr;
   // Where what is compiled goes to and comes from beside the kernel cache; null: nowhere.
   KernelExchange* kernels = nullptr;

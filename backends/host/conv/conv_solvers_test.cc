@@ -208,7 +208,7 @@ TEST_F(GemmConv, OneByOneFiltersBelongToOneOfTheTwoFamilies) {
   }
 }
 
-// Its plan lists them: 64 GiB for 2^31 images.
+// The plan would list all images: 64 GiB for 2^31 of them.
 TEST_F(GemmConv, MoreImagesThanAPlanListsAreRefusedBeforeAnythingIsPlanned) {
   Conv conv = ResNetLayer(ConvDirection::kForward);
   conv.in_channels = conv.out_channels = 1;

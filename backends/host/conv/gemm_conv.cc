@@ -64,7 +64,7 @@ std::vector<ParameterValue> ThreadValues(int most) {
   return values;
 }
 
-// A plan lists its products, in the worst case one for each row of the output: 128 MiB of them.
+// A plan lists its products, up to one for each output row: 128 MiB at this limit.
 constexpr int64_t kMostUnits = int64_t{1} << 22;
 
 class GemmConvSolver final : public Solver {

@@ -73,8 +73,8 @@ class BlasGemm final : public GemmSolver {
 
   SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
     std::vector<WorkSplit> splits = UsefulSplits(gemm);
-    // Threads that are started in each call cannot be made sure of, and where one is missing, C is
-    // wrong; ours divide the product as well.
+    // Attune cannot guarantee threads that each call starts, and C is wrong if one is missing.
+    // Threads of its own divide the product just as well.
     const Result<BlasLibrary*> library = blas_.Get();
     if (library.ok() && !(*library)->starts_threads_in_calls()) {
       splits.insert(splits.begin(), WorkSplit::kLibrary);

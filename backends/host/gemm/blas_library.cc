@@ -77,12 +77,12 @@ std::string TextFrom(const SharedLibrary& object, const char* symbol) {
   return function == nullptr ? "" : function();
 }
 
-// An OpenBLAS with 64-bit integers may have the usual names, and says so in its version.
+// An OpenBLAS with 64-bit integers may export the usual names. Its version string tells.
 bool Has32BitIntegers(const std::string& version) {
   return version.find("USE64BITINT") == std::string::npos;
 }
 
-// GCC's and LLVM's OpenMP. What a library depends on is searched, too.
+// Finds the OpenMP of GCC and LLVM, also in the dependencies of the library.
 bool UsesOpenMp(const SharedLibrary& object) {
   return object.Find("GOMP_parallel") != nullptr || object.Find("__kmpc_fork_call") != nullptr;
 }
@@ -101,19 +101,20 @@ LibraryThreads::Kind KindOf(const SharedLibrary& object, const BlasDialect& dial
   return dialect.keeps_threads ? LibraryThreads::Kind::kKept : LibraryThreads::Kind::kPerCall;
 }
 
-// What OpenBLAS takes for up to 64 threads, and a bit.
+// Slightly more than the memory that OpenBLAS takes for the lists of up to 64 threads.
 constexpr size_t kListBytes = size_t{640} << 10;
 
-// Next to threads that are woken, this is not felt.
+// The cost is negligible next to waking threads.
 bool HasMemory(size_t bytes) {
-  // Volatile, because compilers know that nobody needs what is freed at once.
+  // Volatile, because compilers drop memory that is freed at once.
   void* volatile memory = std::malloc(bytes);
   const bool is_there = memory != nullptr;
   std::free(memory);
   return is_there;
 }
 
-// As many as OpenBLAS starts when it is opened: by the first of its variables that has a number.
+// Returns how many threads OpenBLAS starts when it is opened: the first of its variables that has a
+// number decides.
 int ThreadsOfOpenBlas() {
   for (const char* name : {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"}) {
     const int threads = std::atoi(VariableOr(name, "").c_str());
@@ -122,8 +123,8 @@ int ThreadsOfOpenBlas() {
   return CoresInAffinityMask();
 }
 
-// Ok if opening it is no burden on the program: it starts threads, and neither OpenBLAS nor BLIS
-// can do without memory that it asks for: one asks for ever, the other ends the process.
+// Returns Ok if opening the library does not harm the program. Opening may start threads. When
+// memory is refused, OpenBLAS asks for ever and BLIS ends the process.
 Status CheckOpening(const BlasDialect& dialect) {
   if (AddressRoom() != kUnlimitedRoom) {
     return ResourceExhausted(fmt::format(
@@ -139,8 +140,8 @@ Status CheckOpening(const BlasDialect& dialect) {
   return CheckThreads(ThreadsOfOpenBlas() - 1).WithContext("cannot open " + dialect.name);
 }
 
-// Threads take over how the one that starts them rounds, and what it does with denormal numbers.
-// Those of a library serve every thread of the program.
+// Threads inherit the rounding mode and the treatment of denormal numbers from their creator.
+// Threads of a library serve every thread of the program.
 class DefaultFloatEnvironment {
  public:
   DefaultFloatEnvironment() {
@@ -231,7 +232,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   find(dialect.set_threads_symbol, set_threads);
   const auto blis = dialect.speaks_cblas ? std::nullopt : BlisCalls::Bind(*object);
   const bool is_complete = dialect.speaks_cblas ? functions.complete() : blis.has_value();
-  // Before anything of it is called: a program may have one of the names for something else.
+  // Check before the first call: a program may use one of the names for something else.
   const bool is_found = is_complete && set_threads != nullptr;
   const std::string version = is_found ? TextFrom(*object, dialect.version_symbol) : "";
   if (!is_found || (dialect.speaks_cblas && !Has32BitIntegers(version))) {
@@ -256,8 +257,8 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   threads.set = std::move(set);
   threads.kind = KindOf(*object, dialect);
   threads.running = object->was_loaded() || get == nullptr ? 1 : get();
-  // Where the program itself uses the library, its number of threads is the program's business, and
-  // whether they run is not known.
+  // If the program itself uses the library, it decides the number of threads, and attune cannot
+  // know whether they run.
   if (object->was_loaded()) threads.get = std::move(get);
   std::unique_ptr<BlasLibrary> library(
       new BlasLibrary(*object, functions, threads, dialect.serial_multiplications));
@@ -269,7 +270,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
 }
 
 Status BlasLibrary::CheckBindings(const void* mark) {
-  // The program may define these itself, and nothing here calls them.
+  // The program may define these itself, and attune never calls them.
   const auto is_shared = [](std::string_view name) {
     return name.ends_with('_') || name.starts_with("cblas_") || name.starts_with("LAPACKE_") ||
            name.starts_with("_");
@@ -300,7 +301,7 @@ BlasLibrary::~BlasLibrary() = default;
 bool BlasLibrary::threads_survive_fork() const { return !UsesOpenMp(object_); }
 
 Status BlasLibrary::Prepare(int callers, int threads) {
-  // What the program set may have to run again after a fork, even for a call on one thread.
+  // After a fork, even a call on one thread may restart the threads that the program set.
   const int set = setting_of_program_ == nullptr ? 1 : setting_of_program_();
   const bool takes_memory = callers > 1 || threads > set;
   const bool is_limited = AddressRoom() != kUnlimitedRoom;
@@ -312,7 +313,7 @@ Status BlasLibrary::Prepare(int callers, int threads) {
   const bool are_running = threads_.AreRunning(threads);
   ATTUNE_RETURN_IF_ERROR(threads_.Check(std::max(threads, set)));
   if (!are_running) {
-    // Right after the check, so that no call starts any.
+    // Start the threads right after the check, so that no call starts any.
     const DefaultFloatEnvironment floats;
     const ThreadCountGate::Pass pass(gate_, threads);
   }
@@ -322,8 +323,8 @@ Status BlasLibrary::Prepare(int callers, int threads) {
 
 void BlasLibrary::MakeMemory(int callers) {
   if (functions_->take_memory == nullptr || functions_->give_memory == nullptr) return;
-  constexpr int kForCalls = 0;  // Of its kinds.
-  // Threads of the library that have just been started may take some before a call does.
+  constexpr int kForCalls = 0;  // The kind of memory that calls take.
+  // Threads that the library has just started may take some before a call does.
   constexpr int kSpares = 2;
   const std::lock_guard<std::mutex> lock(memory_mutex_);
   std::vector<void*> taken;
@@ -340,7 +341,7 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
     return true;
   }
   if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
-  // OpenBLAS ends the process where a product on several threads finds no memory for its lists.
+  // OpenBLAS ends the process if a product on several threads finds no memory for its lists.
   if (threads > 1 && !HasMemory(kListBytes)) return false;
   const FullTeam team(openmp_);
   const ThreadCountGate::Pass pass(gate_, threads);

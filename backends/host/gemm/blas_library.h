@@ -26,24 +26,25 @@ struct BlasDialect {
   std::string package;                  // The Debian package that brings it.
   const char* set_threads_symbol;       // void(int)
   const char* get_threads_symbol;       // int(); may be null.
-  const char* version_symbol;           // char*(); of this library alone.
+  const char* version_symbol;           // char*(); only this library exports it.
   const char* core_symbol;              // char*() that names the kernels in use; may be null.
   std::string chosen_by = "";  // The environment variable that names the file, if one does.
   // A gemm of at most so many multiplications (m * n * k) it computes on the calling thread,
   // whatever its number of threads; 0: none.
   int64_t serial_multiplications = 0;
-  // Opening it starts a thread for each further processor, or as many as its variables say.
+  // Opening it starts one thread per further processor, or as many as its variables say.
   bool starts_threads_when_opened = false;
-  // Whether its flavour with POSIX threads keeps them from call to call.
+  // True if its variant with POSIX threads keeps them between calls.
   bool keeps_threads = false;
-  // void*(int) and void(void*): the memory that each call takes, which it waits for for ever where
-  // there is none, and the library keeps. May be null.
+  // void*(int) and void(void*) for the memory of each call, which the library keeps. A call waits
+  // for ever if it gets none. May be null.
   const char* take_memory_symbol = nullptr;
   const char* give_memory_symbol = nullptr;
-  bool speaks_cblas = true;  // Else it is called by BLIS's own names.
-  // Names other than `version_symbol` that it alone exports and has its state under.
+  bool speaks_cblas = true;  // If false, BLIS's own names are called.
+  // Further names, besides `version_symbol`, that only this library exports and that hold its
+  // state.
   std::vector<std::string> own_symbols = {};
-  // Whether a copy that the program itself uses may take its place.
+  // True if a copy that the program itself uses may replace it.
   bool may_be_programs_own = true;
 };
 BlasDialect OpenBlasDialect();
@@ -57,18 +58,18 @@ class BlasLibrary {
   ~BlasLibrary();
 
   // gemm on `threads` threads of the library. REQUIRES: type is kF32 or kF64; sizes and leading
-  // dimensions below 2^31.
-  // False, with nothing written, if the threads that this takes cannot be started any more.
+  // dimensions below 2^31. Returns false and writes nothing if its threads can no longer be
+  // started.
   bool Gemm(DataType type, const MatrixProduct& product, int threads);
-  // The same through gemv. REQUIRES: product.m == 1 or product.n == 1.
+  // Computes the same product with gemv. REQUIRES: product.m == 1 or product.n == 1.
   bool Gemv(DataType type, const MatrixProduct& product, int threads);
 
-  // Whether `callers` threads at a time may compute on `threads` threads each; those that are
-  // missing are started where the library keeps them. kResourceExhausted says why not.
+  // Checks that `callers` concurrent callers may compute on `threads` threads each. Starts missing
+  // threads if the library keeps them. kResourceExhausted gives the reason.
   Status Prepare(int callers, int threads);
-  // Whether Gemm() would compute now.
+  // Returns true if Gemm() can compute now.
   bool IsReady(int threads) { return threads_.MayCall(threads); }
-  // Whether each call on several threads starts new ones.
+  // Returns true if each call on several threads starts new ones.
   bool starts_threads_in_calls() const { return threads_.kind() == LibraryThreads::Kind::kPerCall; }
 
   // Whether it computes on several threads in a child that was forked after it had done so: OpenMP
@@ -82,7 +83,8 @@ class BlasLibrary {
 
  private:
   struct Functions;
-  // How its number of threads is set. `get` is null but where the program itself uses the library.
+  // The functions for the number of threads. `get` is null unless the program itself uses the
+  // library.
   struct ThreadCount {
     ThreadCountGate::SetFunction set;
     ThreadCountGate::GetFunction get;
@@ -92,18 +94,18 @@ class BlasLibrary {
   BlasLibrary(SharedLibrary object, const Functions& functions, const ThreadCount& threads,
               int64_t serial_multiplications);
 
-  // kUnavailable if a part of what is around `mark` is bound to another library.
+  // kUnavailable if a symbol of the object around `mark` is bound to another library.
   static Status CheckBindings(const void* mark);
   void CallGemm(DataType type, const MatrixProduct& product) const;
-  // So that `callers` calls at a time find the memory of the library made.
+  // Allocates the library's memory for `callers` concurrent calls.
   void MakeMemory(int callers);
 
   SharedLibrary object_;
   std::unique_ptr<const Functions> functions_;  // CBLAS.
-  std::optional<BlisCalls> blis_;               // In its place where the library is BLIS.
-  OpenMpFunctions openmp_;                      // Of a BLIS that is built on it.
+  std::optional<BlisCalls> blis_;               // Instead of functions_ if the library is BLIS.
+  OpenMpFunctions openmp_;                      // For a BLIS that uses OpenMP.
   ThreadCountGate gate_;
-  const ThreadCountGate::GetFunction setting_of_program_;  // Null unless it is the program's.
+  const ThreadCountGate::GetFunction setting_of_program_;  // Null unless the program uses it.
   LibraryThreads threads_;
   std::mutex memory_mutex_;  // Held while memory is made.
   const int64_t serial_multiplications_;

@@ -6,7 +6,7 @@
 namespace attune::host {
 namespace {
 
-// Of trans_t and conj_t.
+// Values of trans_t and conj_t.
 constexpr uint32_t kBlisTranspose = 0x8;
 constexpr uint32_t kBlisAsItIs = 0x0;
 
@@ -16,7 +16,7 @@ uint32_t BlisFlag(bool transpose) { return transpose ? kBlisTranspose : kBlisAsI
 // or between rows of M.
 template <class T>
 struct RowProduct {
-  int64_t length, width;  // Of x and of y.
+  int64_t length, width;  // The lengths of x and y.
   T alpha;
   const T* x;
   int64_t step_x;
@@ -26,8 +26,8 @@ struct RowProduct {
   int64_t step_y;
 };
 
-// Adds the terms whose factor alpha * x[i] is zero: BLIS leaves out the whole row i of M where its
-// kernels handle the last few one by one, although 0 * NaN is NaN.
+// Adds the terms with a zero factor alpha * x[i]. Where the kernels of BLIS handle the last rows
+// one by one, they skip row i of M completely, although 0 * NaN is NaN.
 template <class T>
 void AddZeroTerms(const RowProduct<T>& p) {
   for (int64_t i = 0; i < p.length; ++i) {
@@ -77,10 +77,10 @@ void BlisCalls::CallGemv(GemvFunction<T>* gemv, const MatrixProduct& p) {
   const int64_t step_x = q.transpose_b ? q.ldb : 1;
   auto* y = reinterpret_cast<T*>(q.c);
   const int64_t step_y = column ? 1 : p.ldc;
-  // It takes the extents of the stored matrix, not of op(A).
+  // gemv takes the extents of the stored matrix, not of op(A).
   gemv(BlisFlag(q.transpose_a), kBlisAsItIs, q.transpose_a ? q.k : q.m, q.transpose_a ? q.m : q.k,
        &alpha, a, 1, q.lda, x, step_x, &beta, y, step_y);
-  // A single row may be taken for a column.
+  // gemv may treat a single row as a column.
   if (q.transpose_a && q.k > 1) return;
   AddZeroTerms<T>({.length = q.k,
                    .width = q.m,
@@ -115,7 +115,7 @@ std::optional<BlisCalls> BlisCalls::Bind(const SharedLibrary& object) {
 
 void BlisCalls::Gemm(DataType type, const MatrixProduct& product) const {
   assert(type == DataType::kF32 || type == DataType::kF64);
-  // As its BLAS does: packing a matrix for one vector is slow.
+  // Like its BLAS interface: packing a matrix for one vector is slow.
   if (product.m == 1 || product.n == 1) return Gemv(type, product);
   if (type == DataType::kF32) return CallGemm(functions_.sgemm, product);
   CallGemm(functions_.dgemm, product);

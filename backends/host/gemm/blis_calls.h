@@ -1,5 +1,5 @@
-// BLIS by its own names. Its BLAS names call each other, and in a program with a BLAS those calls
-// go to that one.
+// Calls BLIS by its own names. Its BLAS names call each other, and in a program with another BLAS
+// those calls reach that library.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace attune::host {
 
-// Its functions. A value.
+// The functions of BLIS. A value.
 class BlisCalls {
  public:
-  // Nothing if `object` is no BLIS that can be called so.
+  // Returns nothing if `object` is not a BLIS with these names.
   static std::optional<BlisCalls> Bind(const SharedLibrary& object);
 
   // REQUIRES: type is kF32 or kF64.
   void Gemm(DataType type, const MatrixProduct& product) const;
-  // On one thread, as always in BLIS. REQUIRES: product.m == 1 or product.n == 1.
+  // Runs on one thread, as BLIS always does. REQUIRES: product.m == 1 or product.n == 1.
   void Gemv(DataType type, const MatrixProduct& product) const;
 
-  // The number of threads, one setting for the process; -1 if nothing set it.
+  // The number of threads, a setting of the process; -1 if unset.
   int threads() const { return static_cast<int>(functions_.get_threads()); }
   void SetThreads(int threads) const { functions_.set_threads(threads); }
 

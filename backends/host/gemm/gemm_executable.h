@@ -38,7 +38,7 @@ class GemmExecutable final : public Executable {
   Operands Bind(const Arguments& arguments) const;
   MatrixProduct ProductOf(const Operands& operands, int64_t item) const;
   std::byte* ScratchOf(const Operands& operands, int part) const;
-  // These set `failed` if a kernel did not get what it needs.
+  // Both set `failed` if a kernel did not get its threads or memory.
   void RunByItem(const Operands& operands, std::atomic<bool>& failed) const;
   void RunSliced(const Operands& operands, std::atomic<bool>& failed) const;
   void RunByDepth(const Operands& operands, std::atomic<bool>& failed) const;

@@ -1,4 +1,4 @@
-// The threads of a BLAS library: which of its calls start some, and whether they may.
+// Tracks which calls of a BLAS library start threads, and whether they may.
 #pragma once
 
 #include <atomic>
@@ -9,33 +9,33 @@
 
 namespace attune::host {
 
-// Libraries do not survive a thread that cannot be started: OpenBLAS waits for it for ever, BLIS
-// leaves its part of C out, OpenMP's runtimes end the process. So nothing is asked of them that was
-// not checked before. Thread-safe.
+// Libraries do not survive a failed thread start: OpenBLAS waits for the thread for ever, BLIS
+// leaves its part of C out, and OpenMP runtimes end the process. So each start is checked first.
+// Thread-safe.
 class LibraryThreads {
  public:
   enum class Kind {
-    kKept,       // They are the process's, and stay from call to call: OpenBLAS.
-    kPerCaller,  // Each thread that calls keeps some of its own: OpenMP.
+    kKept,       // The process keeps them between calls: OpenBLAS.
+    kPerCaller,  // Each calling thread keeps its own: OpenMP.
     kPerCall,    // Every call starts new ones: BLIS with POSIX threads.
   };
-  // `running` of them, the caller included, run or were checked already.
+  // `running` counts the threads, with the caller, that run or were checked already.
   LibraryThreads(Kind kind, int running);
 
   Kind kind() const { return kind_; }
 
-  // Whether calls on `threads` threads, the caller included, may begin; the library may start them
-  // then. kResourceExhausted says why not.
+  // Checks that calls on `threads` threads, including the caller, may begin and start threads.
+  // kResourceExhausted gives the reason.
   Status Check(int threads);
 
-  // Whether nothing has to be started for them: always, but where the library keeps them.
+  // Returns true if no thread must be started now. Only libraries that keep threads can need it.
   bool AreRunning(int threads) const {
     return kind_ != Kind::kKept || (threads <= running_.load(std::memory_order_relaxed) &&
                                     checked_forks_.load(std::memory_order_relaxed) == Forks());
   }
 
-  // As Check(), just before a call and for at most what was checked: costs a comparison or two
-  // unless the library has lost its threads to a fork(), or this thread has none yet.
+  // Like Check(), for use just before a call, with at most the `threads` of an earlier Check().
+  // Costs one or two comparisons, unless a fork() ended the threads or this caller has none yet.
   bool MayCall(int threads) {
     if (kind_ == Kind::kKept && checked_forks_.load(std::memory_order_relaxed) != Forks()) {
       return Check(running_.load(std::memory_order_relaxed)).ok();
@@ -44,8 +44,8 @@ class LibraryThreads {
   }
 
  private:
-  // Of this process by itself: OpenBLAS ends its threads before each of them, and its next call of
-  // any kind starts them anew.
+  // The forks of this process. Before each, OpenBLAS ends its threads, and its next call of any
+  // kind restarts them.
   static uint64_t Forks() { return forks_.load(std::memory_order_relaxed); }
   bool MayStartForThisCaller(int threads) const;
 

@@ -20,7 +20,7 @@ TEST(LibraryThreadsTest, OneThreadIsAlwaysThere) {
 }
 
 TEST(LibraryThreadsTest, WhatCannotBeStartedIsRefused) {
-  // More than another test of this program may have started within the last second.
+  // More threads than another test of this program can have started within the last second.
   constexpr int kMany = 1 << 16;
   EXPECT_TRUE(HoldsWithoutThreads([] {
     for (const Kind kind : {Kind::kKept, Kind::kPerCaller, Kind::kPerCall}) {

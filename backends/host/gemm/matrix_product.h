@@ -55,10 +55,10 @@ class ProductKernel {
   // Rows and columns that it handles at once: borders between threads fall on multiples.
   virtual int64_t row_granule() const { return 16; }
   virtual int64_t column_granule() const { return 4; }
-  // Whether Multiply() would compute now. Asked before a product that is cut into parts is begun,
-  // because nothing can be given up once a part of C is written.
+  // Returns true if Multiply() can compute now. Call it before the first part of a divided product:
+  // a product with a written part of C cannot be abandoned.
   virtual bool IsReady() const { return true; }
-  // False, with nothing written, if it cannot get what it needs beside `scratch`.
+  // Returns false and writes nothing if it cannot get its resources besides `scratch`.
   [[nodiscard]] virtual bool Multiply(const MatrixProduct& product, std::byte* scratch) const = 0;
 };
 

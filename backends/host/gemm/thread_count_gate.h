@@ -78,7 +78,7 @@ class ThreadCountGate {
       return false;
     }
     if (get_ != nullptr) outside_ = static_cast<uint32_t>(get_());
-    // Setting what is set may start threads that the library has lost to a fork().
+    // Setting the same number again can restart threads that the library lost to a fork().
     if (get_ == nullptr || outside_ != wanted) set_(static_cast<int>(wanted));
     state_.store(StateOf(wanted, 1));
     return true;

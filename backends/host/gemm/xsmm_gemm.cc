@@ -18,9 +18,9 @@
 #ifdef ATTUNE_WITH_XSMM
 #include <libxsmm.h>
 
-// What libxsmm calls in the place of open(), for the one file that it opens: its lock in /tmp
-// (cmake/AttuneDependencies.cmake). Without the lock it is not the only one, which changes what it
-// prints when it is told to be verbose.
+// Replaces open() in libxsmm (cmake/AttuneDependencies.cmake), which opens one file: its lock in
+// /tmp. Without the lock it believes that it is not the only user, which only changes its verbose
+// output.
 extern "C" int attune_xsmm_open(const char*, int, ...) {
   errno = EACCES;
   return -1;

@@ -7,7 +7,7 @@
 
 namespace attune::host {
 
-// Without memory for Eigen's packed blocks the products are computed by plain loops.
+// Plain loops compute the products if there is no memory for packed blocks of Eigen.
 struct EigenTable {
   const char* compiled_for;  // "x86-64-v3"
   const char* version;       // "3.4.0"

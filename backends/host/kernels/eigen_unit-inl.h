@@ -41,7 +41,8 @@ void Multiply(const GemmCall<T>& call) {
   try {
     c.noalias() += call.alpha * (a * b);
   } catch (const std::bad_alloc&) {
-    // Its blocks are made before anything is added. C is scaled by now, so no other can compute it.
+    // Eigen allocates its blocks before it adds anything. C is scaled by now, so no other solver
+    // can compute it.
     for (int64_t j = 0; j < call.n; ++j) {
       for (int64_t p = 0; p < call.k; ++p) {
         const T factor = call.alpha * b(p, j);

@@ -1,6 +1,6 @@
-// Tells ThreadSanitizer of a program, where there is one, what this library's atomics order: it
-// does not see them, because the library is compiled without it, but sees what memset() and its
-// like write in between.
+// Tells ThreadSanitizer of the host program, if any, which memory accesses the atomics of this
+// library order. ThreadSanitizer does not see them, because the library is compiled without it. It
+// does see the writes of memset() and similar functions.
 #pragma once
 
 #include <dlfcn.h>

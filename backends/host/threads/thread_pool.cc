@@ -25,11 +25,11 @@ constexpr std::chrono::nanoseconds kYieldTime{45'000};
 // waits for its core, and in a virtual machine a core that fell asleep needs 60 000 ns to wake up.
 constexpr std::chrono::nanoseconds kJoinPollTime{200'000};
 constexpr int kPausesPerClockReading = 16;
-// What a call takes, several times.
+// Several times the stack that a call takes.
 constexpr size_t kStackBytes = 4 * kCallStackBytes;
 constexpr std::chrono::nanoseconds kSettleTime{5'000};
 
-// Those that were raised, among the bits of the control register; the others are how it computes.
+// The bits of the control register for raised exceptions; the other bits control the computation.
 constexpr unsigned kFloatExceptions = 0x3f;
 
 void Pause() { __builtin_ia32_pause(); }
@@ -111,7 +111,7 @@ void ThreadPool::AddWorkers(int count) try {
   }
   was_short_.store(false, std::memory_order_relaxed);
 } catch (const std::bad_alloc&) {
-  // As without threads.
+  // Continue without the missing threads.
 }
 
 void ThreadPool::Work(Worker& worker, int index) {

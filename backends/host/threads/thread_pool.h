@@ -13,10 +13,10 @@
 
 namespace attune::host {
 
-// Thread-safe. A Run() that meets another Run() in progress (from a second thread, or from inside a
-// task), or threads that cannot be started, does the parts of those that are missing one after the
-// other on the calling thread: slower, never wrong, never a deadlock. Every part rounds, and treats
-// denormals, as the thread that called Run() does.
+// Thread-safe. A Run() during another Run(), on a second thread or inside a task, does all its
+// parts on the calling thread. So does a Run() with the parts of threads that cannot be started.
+// This is slower, but never wrong and never a deadlock. Every part uses the rounding mode and
+// treatment of denormals of the thread that called Run().
 class ThreadPool {
  public:
   // Threads are started when a Run() first needs them. REQUIRES: max_threads >= 1.
@@ -40,8 +40,8 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(std::addressof(task))));
   }
 
-  // Whether a Run() since the last question had fewer threads than it has parts for: the system
-  // refused them, so what it took says nothing of `parts` threads.
+  // Returns true if, since the last call, a Run() got fewer threads than it has parts. The system
+  // refused them, so its time says nothing about `parts` threads.
   bool TakeShortage() { return was_short_.exchange(false, std::memory_order_relaxed); }
 
   // Whether every thread of the pool has stopped polling for work since its last Run().
@@ -55,20 +55,20 @@ class ThreadPool {
   struct Worker;
 
   void RunErased(int parts, TaskFunction function, void* task);
-  // How many of `count` workers there are; starts those that are missing, if the limits of the
-  // process leave enough. REQUIRES: run_mutex_ is held.
+  // Starts missing workers if the limits of the process leave enough, and returns how many of
+  // `count` run. REQUIRES: run_mutex_ is held.
   int StartWorkers(int count);
   void AddWorkers(int count);
   void Work(Worker& worker, int index);
   void RunPartsOf(int index);
-  // Does the parts of workers beyond `others`, and what none of these has begun, and waits for what
-  // they have.
+  // Does the parts of missing workers beyond `others` and the parts that no worker has begun. Then
+  // waits for the workers.
   void Join(int others);
 
   const int max_threads_;
   const RaceDetector race_detector_;
   // Held for the whole of a Run(); guards workers_, function_, task_, parts_ and float_control_.
-  // Workers that are there were started.
+  // Every worker in workers_ was started.
   std::mutex run_mutex_;
   std::vector<std::unique_ptr<Worker>> workers_;
   TaskFunction function_ = nullptr;

@@ -1,4 +1,4 @@
-// A program that calls its BLAS under limits; steps.h has the words of its command line.
+// A program that calls its BLAS under limits; steps.h lists the words of its command line.
 #include "tests/e2e/limits/steps.h"
 
 void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*,
@@ -9,7 +9,7 @@ void dgemm_(const char*, const char*, const int*, const int*, const int*, const 
 void sgemv_(const char*, const int*, const int*, const float*, const float*, const int*,
             const float*, const int*, const float*, float*, const int*);
 
-// C is n x n of ones before, and beta is 1: a product that is begun twice is wrong.
+// C is n x n of ones, and beta is 1: a product that starts twice is wrong.
 static int square(int n) {
   const float one = 1;
   int wrong = 0;

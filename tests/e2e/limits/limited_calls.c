@@ -1,4 +1,4 @@
-// A program that calls attune under limits; steps.h has the words of its command line.
+// A program that calls attune under limits; steps.h lists the words of its command line.
 #include <attune/attune.h>
 
 #include "tests/e2e/limits/steps.h"
@@ -10,7 +10,7 @@ static int code_is_ok(attune_code code, const char* what) {
   return code == ATTUNE_OK;
 }
 
-// C is m x n of ones before, and beta is 1: a product that is begun twice is wrong.
+// C is m x n of ones, and beta is 1: a product that starts twice is wrong.
 static int gemm(int m, int n, int k) {
   attune_gemm problem = {0};
   attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Programs under resource limits: whatever is taken away from them, a program with attune does what it
-does without, and ends as soon.
+"""Programs under resource limits give the same results with attune as without, and exit as soon.
 
-Every cell of {limit} x {solver} x {untuned, forced, in a results file, in a database} is a run of a program
-that computes, checks every product itself and prints when it leaves main(): limited_blas.c under
-`attune blas`, on a plain BLAS and on OpenBLAS, and limited_calls.c on libattune. A cell passes if the
-program is right, exits with 0 within the time limit, and takes no longer from main() to its end.
+A cell is a run of a program under a limit: untuned, with a database, or with a solver that is forced or
+named in a results file. The program computes, checks every product and prints when it leaves main().
+The programs are limited_blas.c under `attune blas`, on a plain BLAS and on OpenBLAS, and limited_calls.c
+on libattune. A cell passes if the program is right, exits with 0 in time, and takes no longer from
+main() to its end.
 
   limits.py --bin DIR --programs DIR [--long]
 
@@ -39,8 +39,8 @@ ADDED_VECTOR = "gemm@1{m=150,n=1,k=220,beta=one,align=4}"
 WIDE = "conv@1{dir=fwd,n=2,c=16,h=20,w=20,k=16,fh=3,fw=3,ph=1,pw=1,align=4}"
 POINTWISE = "conv@1{dir=fwd,n=2,c=16,h=20,w=20,k=16,fh=1,fw=1,align=4}"
 
-# What each solver computes of these, as `attune solvers --problem` says. The flavours of BLIS differ in
-# their threads.
+# The problems that each solver computes, as `attune solvers --problem` prints. The flavours of BLIS use
+# different threads.
 EVERY_PRODUCT = (SQUARE, SCALED, VECTOR, ADDED_VECTOR)
 PRODUCTS = {"openblas": EVERY_PRODUCT, "blis": EVERY_PRODUCT, "blis-pthread": EVERY_PRODUCT,
             "onednn": (SQUARE, VECTOR, ADDED_VECTOR), "libxsmm": (SQUARE, VECTOR, ADDED_VECTOR),
@@ -56,7 +56,7 @@ BLIS_WITH_POSIX_THREADS = "blis-pthread/libblis.so.4"
 
 
 def choices(name):
-    """{problem: solver} for one implementation."""
+    """Returns {problem: solver} for one implementation."""
     solver = f"host.{name.removesuffix('-pthread')}-gemm"
     found = {problem: solver for problem in PRODUCTS.get(name, ())}
     found.update(CONVOLUTIONS.get(name, {}))
@@ -65,13 +65,13 @@ def choices(name):
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """What is taken from a program before it is started, and what it takes from itself."""
+    """A limit that a shell sets before the program starts, or that the program's steps set."""
     name: str
     steps: str
-    shell: str = ""            # {pids}, {memory}: the folders of its cgroups; {uid}: a user of its own.
+    shell: str = ""            # {pids}, {memory}: its cgroup folders; {setpriv}: runs it as another user.
     needs: str = ""            # "pids", "memory", "uid"
-    serves: bool = False       # Enough is left: attune has to compute.
-    long: bool = False         # Only with --long, as are files of results but for the first of a kind.
+    serves: bool = False       # True if enough is left: attune must compute.
+    long: bool = False         # True if it needs --long, as most results files do.
 
 
 JOIN_PIDS = "echo $$ > {pids}/cgroup.procs; "
@@ -135,7 +135,7 @@ class Cell:
 
 
 class Cgroups:
-    """Folders for the processes of one cell, of version 1 or 2; none where this is not root's machine."""
+    """Cgroup folders for the processes of one cell, version 1 or 2. Needs root."""
 
     def __init__(self):
         root = pathlib.Path("/sys/fs/cgroup")
@@ -205,7 +205,7 @@ class Matrix:
     # -- what runs --
 
     def command(self, cell):
-        """The words of a cell, and what its environment has beside."""
+        """Returns the command of a cell and its additional variables."""
         variables = {"ATTUNE_DB": "", "ATTUNE_POLICY": "never", "ATTUNE_BLAS_STATS": "1",
                      "OMP_WAIT_POLICY": "passive"}
         if cell.solver == "blis-pthread":
@@ -225,12 +225,12 @@ class Matrix:
         return words, variables
 
     def program(self, name):
-        """Its path, and what its environment has."""
+        """Returns the path of a program and its variables."""
         file = self.programs / f"attune_test_limited_{name.split()[0]}"
         return str(file), {"OPENBLAS_NUM_THREADS": "1"} if name == ONE_THREAD else {}
 
     def results_of(self, solver):
-        """A file of results that names `solver` for each problem that it computes."""
+        """Returns a results file that names `solver` for each problem that it computes."""
         path = self.folder / f"{solver}.csv"
         if not path.exists():
             lines = [f"AttuneProblem_{problem.split('@')[0]},{quote(problem, safe=' ._+-')},{name}\n"
@@ -244,7 +244,7 @@ class Matrix:
         return found[0] if found else None
 
     def run(self, limit, words, variables):
-        """(exit status or None for a hang, what it printed, seconds from main() to its end or None)."""
+        """Returns (exit status or None for a hang, output, seconds from main() to its end or None)."""
         self.number += 1
         name = str(self.number)
         places = {"memory_file": self.cgroups.memory_file()}
@@ -289,7 +289,7 @@ class Matrix:
     def cells_of(self, program, limit):
         yield Cell(program, limit, "untuned")
         yield Cell(program, limit, "database")
-        # On OpenBLAS the same candidates run; what differs is the library that they share with it.
+        # On OpenBLAS the same candidates run. Only the library that they share with it differs.
         names = ["openblas"] if program.startswith("openblas") else list(PRODUCTS)
         if program == "calls":
             names += [name for name in CONVOLUTIONS if name not in names]
@@ -299,7 +299,7 @@ class Matrix:
                 yield Cell(program, limit, "results", name)
 
     def why_not(self, cell):
-        """Why the cell cannot run here; None if it can."""
+        """Returns the reason why the cell cannot run here; None if it can."""
         if not os.path.exists(self.program(cell.program)[0]):
             return "the BLAS that the program is linked with is not installed"
         if cell.limit.needs in self.cgroups.missing:
@@ -311,7 +311,7 @@ class Matrix:
         return self.why_not_bare(cell)
 
     def why_not_bare(self, cell):
-        """What fails without attune says nothing of attune."""
+        """Returns a reason if the program fails without attune, too: such a cell tests nothing."""
         if cell.program == "calls":
             return None
         key = (cell.program, cell.limit.name)
@@ -328,10 +328,10 @@ class Matrix:
         return self.bare[key]
 
     def failure(self, cell):
-        """What is wrong with a run of the cell; None if nothing is."""
+        """Runs the cell and returns its failure; None if it passes."""
         status, printed, exit_s = self.run(cell.limit, *self.command(cell))
         if status == 0 and exit_s is not None and exit_s > EXIT_LIMIT_S:
-            # On a busy machine once is no evidence.
+            # Repeated, because a busy machine can delay one exit.
             status, printed, exit_s = self.run(cell.limit, *self.command(cell))
         if status is None:
             return f"hangs; printed {printed.strip()!r}"
@@ -349,7 +349,7 @@ class Matrix:
         return None
 
     def make_database(self):
-        """One in which the problems of the programs are tuned."""
+        """Makes a database with the tuned problems of the programs."""
         shutil.rmtree(self.folder / "state", ignore_errors=True)
         tuned = subprocess.run(
             [str(self.bin / "attune"), "tune", "--db", str(self.database), "--per-problem", "0",

@@ -1,5 +1,5 @@
-// How much stack calls take: the first one of a shape, which decides, loads and compiles, and the
-// next, of every solver for the processor. kCallStackBytes has to be more.
+// Measures the stack of calls, for every host solver. The first call of a shape decides, loads and
+// compiles. kCallStackBytes must exceed the maximum.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,12 +23,12 @@
 namespace attune {
 namespace {
 
-// A fifth stays for what other processors and other versions of the libraries take.
+// Leaves a fifth for other processors and other versions of the libraries.
 constexpr size_t kMostUsedBytes = kCallStackBytes / 5 * 4;
 constexpr size_t kStackBytes = size_t{8} << 20;
 constexpr unsigned char kPaint = 0xA5;
 
-// A stack that is painted before each call, so that what a call wrote to can be seen.
+// A stack that is painted before each call, to show the part that the call wrote.
 class PaintedStack {
  public:
   PaintedStack()
@@ -39,7 +39,7 @@ class PaintedStack {
   PaintedStack& operator=(const PaintedStack&) = delete;
 
   unsigned char* memory() const { return memory_; }
-  // From beneath the caller's frame to the end.
+  // Paints from below the caller's frame to the end.
   [[gnu::noinline]] void Paint() {
     auto* here = static_cast<unsigned char*>(__builtin_frame_address(0));
     constexpr size_t kFrames = 1024;
@@ -57,7 +57,7 @@ class PaintedStack {
 
 struct Shape {
   std::string name;
-  attune_gemm gemm{};  // Where m is not 0.
+  attune_gemm gemm{};  // If m is not 0, else conv.
   attune_conv conv{};
 };
 
@@ -91,7 +91,7 @@ std::vector<Shape> ConvShapes() {
   return shapes;
 }
 
-// Vectors, small and large, squares and long sums: each solver has other code for each.
+// Vectors, squares and long sums, small and large: solvers have different code for each.
 std::vector<Shape> Shapes(const std::string& operator_name) {
   std::vector<Shape> shapes;
   if (operator_name == "conv") return ConvShapes();
@@ -128,13 +128,13 @@ class Calls {
     ::pthread_attr_destroy(&attributes);
   }
 
-  // The most that any call took, and for which shape; how many shapes were computed.
+  // The maximum of any call, its shape, and the number of shapes that were computed.
   size_t used_bytes() const { return used_bytes_; }
   const std::string& where() const { return where_; }
   int computed() const { return computed_; }
 
  private:
-  // Of doubles, for the largest shape.
+  // Number of doubles of the largest operand.
   static constexpr size_t kElements = 700 * 700;
 
   static void* Run(void* calls) {
@@ -216,7 +216,7 @@ TEST(StackNeedTest, NorDoesADatabase) {
   EXPECT_GT(calls.computed(), 0);
 }
 
-// Whoever asks has little, perhaps.
+// The check runs on threads with little stack, so it must not need much itself.
 TEST(StackNeedTest, AskingTakesLittle) {
   PaintedStack stack;
   size_t used_bytes = 0;

@@ -1,20 +1,20 @@
-// What the programs of this folder do, word by word of their command line: take resources away from
-// themselves, then compute. A program defines begin() and products(), which return 0 if all is well
-// and every product is right.
+// The steps of the programs of this folder, one for each word of their command line. They take
+// resources away from the program, or compute. A program defines begin() and products(), which
+// return 0 if they succeed and every product is right.
 //
 //   begin             create the run time, if the program does that itself
 //   products          compute, in the main thread
 //   pids=FILE:N       write N to the pids.max of a cgroup
-//   as=MB, data=MB    let the address space, or the data, grow by so much and no more
+//   as=MB, data=MB    limit the growth of the address space, or of the data, to that size
 //   nofile=N          open files until no more than N can be opened
-//   stack=KIB         compute in a thread with so much stack
+//   stack=KIB         compute in a thread with that much stack
 //   coroutine=KIB     compute in the main thread on a stack of the program's own
 //   signal            compute in a signal handler on an alternate stack
 //   threads=N         compute in N threads at the same time, as many as can be started
 //   filter            refuse the system calls that start threads and processes
 //   thread            start one thread and end it; it must be possible
-//   wait=MS           let what computes beside the program end
-//   fork              fork, and wait for the child, which does nothing
+//   wait=MS           wait until background work of attune ends
+//   fork              fork a child that does nothing, and wait for it
 #pragma once
 
 #ifndef _GNU_SOURCE
@@ -186,7 +186,7 @@ static int do_step(char* step) {
   return 1;
 }
 
-// Prints "right" and when it left main(), so that the time of the exit is known.
+// Prints "right" and the time at which it leaves main(), to measure the exit.
 static int do_steps(int count, char** steps) {
   struct timespec now;
   for (int i = 0; i < count; ++i) {
@@ -197,7 +197,7 @@ static int do_steps(int count, char** steps) {
   return 0;
 }
 
-// Memory for operands that was there before any limit: each thread computes in a place of its own.
+// Memory for operands, allocated before any limit. Each thread computes in its own place.
 enum { kPlaces = 64, kPlaceBytes = 768 << 10 };
 static char places[kPlaces][kPlaceBytes] __attribute__((aligned(64)));
 static int place_is_taken[kPlaces];
