@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/call_filter.h"
 #include "attune/base/cancellation_held.h"
 #include "attune/base/process_room.h"
 #include "attune/base/signals_blocked.h"
@@ -232,6 +233,8 @@ Status ExpectThreads(int count) {
       last_success.Holds() && count <= last_success.count.load(std::memory_order_relaxed);
   return was_possible ? Status::Ok() : CheckThreads(count);
 }
+
+bool GuestThread::MayGoOn() { return !HasNewCallFilter() && AddressRoom() >= kAddressReserveBytes; }
 
 bool GuestThread::MayStart() { return !WasRefusedLately(1); }
 

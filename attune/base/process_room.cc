@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -199,6 +201,42 @@ uint64_t RoomByUserLimit(const char* proc) {
   return room >= kPlenty ? room : LeftOf(limit, ThreadsOfUser(proc));
 }
 
+uint64_t RoomInAddressSpace(const char* proc) {
+  const uint64_t space = LimitOf(RLIMIT_AS);
+  const uint64_t data = LimitOf(RLIMIT_DATA);
+  if (space == kUnlimitedRoom && data == kUnlimitedRoom) return kUnlimitedRoom;
+  char text[128];
+  if (!ReadText(proc, "self/statm", text, sizeof text)) return 0;
+  // Pages: size, resident, shared, text, 0, data and stack.
+  const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  char* next = text;
+  uint64_t pages[6] = {};
+  for (uint64_t& value : pages) value = std::strtoull(next, &next, 10);
+  const uint64_t in_space = space == kUnlimitedRoom ? space : LeftOf(space, pages[0] * page_bytes);
+  const uint64_t in_data = data == kUnlimitedRoom ? data : LeftOf(data, pages[5] * page_bytes);
+  return Smaller(in_space, in_data);
+}
+
+// Under mlockall(MCL_FUTURE) every new mapping counts towards RLIMIT_MEMLOCK. Nothing but a mapping
+// tells: one as large as the limit is refused then. Without access to it, no page is made.
+uint64_t RoomToLock(const char* proc) {
+  const uint64_t limit = LimitOf(RLIMIT_MEMLOCK);
+  const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (limit >= kUnlimitedRoom - page_bytes) return kUnlimitedRoom;
+  const size_t bytes = limit - limit % page_bytes + page_bytes;
+  void* mapping =
+      ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping != MAP_FAILED) {
+    ::munmap(mapping, bytes);
+    return kUnlimitedRoom;
+  }
+  if (errno != EAGAIN) return kUnlimitedRoom;
+  char text[kMostPathBytes];
+  if (!ReadText(proc, "self/status", text, sizeof text)) return 0;
+  constexpr uint64_t kKilobyte = 1024;
+  return LeftOf(limit, FieldOf(text, "VmLck:") * kKilobyte);
+}
+
 }  // namespace
 
 uint64_t ThreadRoom(const RoomSources& sources) {
@@ -211,19 +249,7 @@ uint64_t ThreadRoom(const RoomSources& sources) {
 }
 
 uint64_t AddressRoom(const RoomSources& sources) {
-  const uint64_t space = LimitOf(RLIMIT_AS);
-  const uint64_t data = LimitOf(RLIMIT_DATA);
-  if (space == kUnlimitedRoom && data == kUnlimitedRoom) return kUnlimitedRoom;
-  char text[128];
-  if (!ReadText(sources.proc, "self/statm", text, sizeof text)) return 0;
-  // Pages: size, resident, shared, text, 0, data and stack.
-  const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  char* next = text;
-  uint64_t pages[6] = {};
-  for (uint64_t& value : pages) value = std::strtoull(next, &next, 10);
-  const uint64_t in_space = space == kUnlimitedRoom ? space : LeftOf(space, pages[0] * page_bytes);
-  const uint64_t in_data = data == kUnlimitedRoom ? data : LeftOf(data, pages[5] * page_bytes);
-  return Smaller(in_space, in_data);
+  return Smaller(RoomInAddressSpace(sources.proc), RoomToLock(sources.proc));
 }
 
 uint64_t MemoryRoom(const RoomSources& sources) {

@@ -21,8 +21,9 @@ struct RoomSources {
 // report its usage. RLIMIT_NPROC counts for root, too, although the kernel exempts root.
 uint64_t ThreadRoom(const RoomSources& sources = {});
 
-// Bytes by which the address space may grow under RLIMIT_AS and RLIMIT_DATA. 0 if a limit is set
-// and the system does not report the usage.
+// Bytes by which the address space may grow under RLIMIT_AS and RLIMIT_DATA, and under
+// RLIMIT_MEMLOCK if mlockall(MCL_FUTURE) locks what is mapped. 0 if a limit is set and the system
+// does not report the usage.
 uint64_t AddressRoom(const RoomSources& sources = {});
 
 // Bytes that the memory cgroups of this process and their ancestors leave. Inactive file caches

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -152,6 +153,27 @@ TEST_F(ProcessRoomTest, TheAddressSpaceLeavesWhatIsNotMapped) {
 
 TEST_F(ProcessRoomTest, WithoutALimitTheAddressSpaceIsNotLookedAt) {
   EXPECT_EQ(AddressRoom(sources_), kUnlimitedRoom);
+}
+
+TEST_F(ProcessRoomTest, WhatIsLockedFromNowOnHasTheRoomToLock) {
+  constexpr rlim_t kLimit = 1 << 20;
+  constexpr uid_t kNobody = 65534;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit = {kLimit, kLimit};
+    // The kernel exempts root.
+    const bool is_ready = (::geteuid() != 0 || ::setresuid(kNobody, kNobody, kNobody) == 0) &&
+                          ::setrlimit(RLIMIT_MEMLOCK, &limit) == 0;
+    if (!is_ready || AddressRoom() != kUnlimitedRoom) ::_exit(2);
+    if (::mlockall(MCL_FUTURE) != 0) ::_exit(3);
+    ::_exit(AddressRoom() <= kLimit ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 3) GTEST_SKIP() << "The system does not lock memory.";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(ProcessRoomTest, DescriptorsAreCountedByOpeningThem) {

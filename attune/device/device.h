@@ -97,8 +97,9 @@ class Device {
   virtual Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) = 0;
   // As Allocate, but whoever writes to it first does not pay for that, where it would cost more
   // than later writes. For a background thread: nobody who computes beside it waits long for its
-  // core.
-  virtual Result<std::unique_ptr<Buffer>> AllocateTouched(size_t size_bytes) {
+  // core, so it may take seconds. kUnavailable soon after `stop` is set.
+  virtual Result<std::unique_ptr<Buffer>> AllocateTouched(size_t size_bytes,
+                                                          const std::atomic<bool>& /*stop*/) {
     return Allocate(size_bytes);
   }
   virtual Status Upload(std::span<const std::byte> from, BufferView to) = 0;

@@ -163,6 +163,7 @@ bool Dispatcher::Add(Draft& draft, Option option) const {
   });
   if (known || !RunsHere(option.candidate) || !InScope(draft.problem, option)) return false;
   option.keeps_special_values = SolverOf(option.candidate)->KeepsSpecialValues(draft.problem);
+  option.threads = static_cast<int>(ThreadsOf(option.candidate));
   options.push_back(std::move(option));
   return true;
 }
@@ -189,11 +190,16 @@ int64_t Dispatcher::ThreadsOf(const Candidate& candidate) const {
   return number == nullptr ? 1 : *number;
 }
 
+int Dispatcher::max_threads() const {
+  if (parts_.target.backend != "host") return 1;
+  const int cores = std::max(1, static_cast<int>(parts_.target.compute_units));
+  return options_.max_threads > 0 ? std::min(options_.max_threads, cores) : cores;
+}
+
 Target Dispatcher::AllowedTarget() const {
   Target target = parts_.target;
-  if (options_.max_threads > 0 && options_.max_threads < target.compute_units) {
-    target.compute_units =
-        static_cast<int>(std::bit_floor(static_cast<unsigned>(options_.max_threads)));
+  if (const int allowed = max_threads(); allowed < target.compute_units) {
+    target.compute_units = static_cast<int>(std::bit_floor(static_cast<unsigned>(allowed)));
   }
   return target;
 }
@@ -304,6 +310,7 @@ Status Dispatcher::AddForced(Draft& draft) const {
   ATTUNE_RETURN_IF_ERROR(
       WhyNotHere(option.candidate).WithContext("The forced choice cannot serve"));
   option.keeps_special_values = entry->solver->KeepsSpecialValues(draft.problem);
+  option.threads = static_cast<int>(ThreadsOf(option.candidate));
   draft.decision.options.push_back(std::move(option));
   draft.decision.is_tuned = true;
   return Status::Ok();

@@ -163,6 +163,8 @@ class Dispatcher {
 
   // True if the caller computes what process limits keep from serving.
   bool yields() const { return options_.yields; }
+  // The number of threads of the processor that a candidate may use.
+  int max_threads() const;
   // Whether a forced choice serves `problem`, whatever is known of it.
   bool Forces(const Problem& problem) const { return options_.forced.Find(problem) != nullptr; }
   // Whether Load returns before a caller notices, going by what is known.

@@ -80,6 +80,8 @@ class LimitsTest : public ::testing::Test {
     };
     ServerOptions server;
     server.policy = MissPolicy::kRecord;
+    server.thread_limit = {[](void* allowed) { return static_cast<int32_t*>(allowed)[0]; },
+                           &allowed_threads_};
     return std::make_unique<PlanServer>(std::move(parts), std::move(options), server,
                                         std::move(hooks));
   }
@@ -102,6 +104,7 @@ class LimitsTest : public ::testing::Test {
   MemoryKernelCache kernels_;
   std::shared_ptr<TestChoices> choices_ = std::make_shared<TestChoices>();
   std::atomic<int> recorded_{0};
+  int32_t allowed_threads_ = 0;
   const Problem problem_ = ProductOf(4, 4, 4);
 };
 
@@ -180,6 +183,39 @@ TEST_F(LimitsTest, AForcedConfigOfMoreThreadsThanAreAllowedIsALimitToo) {
   const auto server = Server(options, "host.first-gemm@1{threads=2}");
 
   EXPECT_EQ(Call(*server)->failure().code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(LimitsTest, AProgramThatLowersItsNumberOfThreadsComputesItself) {
+  DispatchOptions options;
+  options.yields = true;
+  const auto server = Server(options);
+  allowed_threads_ = 1;
+
+  EXPECT_EQ(Call(*server)->failure().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(recorded_, 1);
+  Record({second_.On(2)});
+  server->Refresh();
+  ASSERT_TRUE(server->WaitIdle(std::chrono::seconds(60)));
+  EXPECT_EQ(Call(*server)->failure().code(), StatusCode::kResourceExhausted);
+
+  allowed_threads_ = 2;
+  const Plan* plan = Call(*server);
+  EXPECT_EQ(ServedBy(plan), "host.second-gemm@1{threads=2}");
+  EXPECT_TRUE(server->Allows(*plan));
+  allowed_threads_ = 1;
+  EXPECT_FALSE(server->Allows(*plan));
+}
+
+TEST_F(LimitsTest, OneThreadServesWhenTheProgramLowersItsNumberOfThreads) {
+  const auto server = Server({});
+  allowed_threads_ = 1;
+
+  const Plan* plan = Call(*server);
+
+  EXPECT_EQ(ServedBy(plan), "host.first-gemm@1{threads=1}");
+  EXPECT_TRUE(server->Allows(*plan));
+  allowed_threads_ = 2;
+  EXPECT_EQ(ServedBy(Call(*server)), "host.first-gemm@1{threads=2}");
 }
 
 TEST_F(LimitsTest, AFrugalPlanNeedsNoMoreWorkspaceThanTheLimit) {

@@ -52,6 +52,7 @@ Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
       executable_(std::move(executable)),
       workspace_bytes_(executable_->workspace_bytes()),
       operand_uses_(UsesOf(problem_)),
+      threads_(option_.threads),
       has_bias_(HasBias(problem_)),
       is_concurrent_(executable_->is_concurrent()),
       is_needed_by_graphs_(option_.fails_capture || executable_->is_needed_by_graphs()) {}

@@ -52,6 +52,7 @@ struct Option {
   bool fails_capture = false;
   // Solver::KeepsSpecialValues for this problem.
   bool keeps_special_values = false;
+  int threads = 1;  // Of the processor.
 
   // Nothing else may serve.
   bool fails_closed() const { return origin == Origin::kForced && !is_override; }
@@ -74,6 +75,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const Option& option() const { return option_; }  // REQUIRES: failure().ok().
   const Status& failure() const { return failure_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
+  int threads() const { return threads_; }
   uint64_t workspace_limit_bytes() const { return workspace_limit_bytes_; }
   // Whether a call on a queue has to know if that is captured: the graph needs this plan or its
   // workspace, or another plan.
@@ -97,6 +99,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const std::unique_ptr<Executable> executable_;  // Null if failure_ is one.
   const size_t workspace_bytes_ = 0;
   const std::vector<BufferUse> operand_uses_;
+  const int threads_ = 1;
   const bool has_bias_;
   const bool is_concurrent_ = false;
   const bool is_needed_by_graphs_ = true;  // Or cannot become part of one.

@@ -31,7 +31,7 @@ MissReason ReasonOf(const Serving& serving, const Option& option) {
 
 // Marks keys of plans that are kept apart from those of calls. No call has such a key: struct keys
 // have more words, and keys from problem text end in 0.
-enum class Apart : uint64_t { kCaptured = 1, kFrugal = 2 };
+enum class Apart : uint64_t { kCaptured = 1, kFrugal = 2, kLimited = 3 };
 
 PlanKey KeyOfApart(const Problem& problem, uint64_t workspace_limit_bytes, Apart apart) {
   const Fingerprint fingerprint = KeyOf(problem);
@@ -61,8 +61,12 @@ std::vector<std::unique_ptr<const Dispatcher>> SubstitutesOf(const DispatchParts
   return substitutes;
 }
 
-bool IsFrugal(const PlanSlot& slot, const Plan& plan) {
-  return slot.key() == KeyOfApart(plan.problem(), plan.workspace_limit_bytes(), Apart::kFrugal);
+// True if no record changes what the slot holds.
+bool IsForLimits(const PlanSlot& slot, const Plan& plan) {
+  const auto is = [&](Apart apart) {
+    return slot.key() == KeyOfApart(plan.problem(), plan.workspace_limit_bytes(), apart);
+  };
+  return is(Apart::kFrugal) || is(Apart::kLimited);
 }
 
 Launches LaunchesOf(const PlanSlot& slot, const Plan& plan) {
@@ -114,6 +118,9 @@ PlanServer::~PlanServer() = default;
 
 Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
                              uint64_t workspace_limit_bytes, void* queue) {
+  if (const Status why = WhyNotNow(); !why.ok()) {
+    return FindOrMakeLimited(problem, workspace_limit_bytes, why);
+  }
   const Launches launches = LaunchesOn(queue);
   // Under the key of the call, what the graph gets would keep later calls from being tuned.
   // The choice of a deterministic run time never changes, so there it is one for all calls.
@@ -137,20 +144,44 @@ Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
   return slot->current();
 }
 
-Plan* PlanServer::FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes) {
-  if (substitutes_.empty()) return nullptr;
+template <class Make>
+Plan* PlanServer::FindOrMakeApart(const PlanKey& key, const Make& make) {
   PlanCache::Slots evicted;
-  const auto slot =
-      cache_.FindOrAdd(KeyOfApart(problem, workspace_limit_bytes, Apart::kFrugal), &evicted);
+  const std::shared_ptr<PlanSlot> slot = cache_.FindOrAdd(key, &evicted);
   TellEvicted(evicted);
   const std::lock_guard<std::mutex> making(slot->making_mutex());
-  if (slot->current() == nullptr) {
-    auto serving = ServeFrugally(problem, workspace_limit_bytes);
-    slot->Publish(serving.ok()
-                      ? std::move(serving->plan)
-                      : std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
-  }
+  if (slot->current() == nullptr) slot->Publish(make());
   return slot->current();
+}
+
+Plan* PlanServer::FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes) {
+  if (substitutes_.empty()) return nullptr;
+  return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, Apart::kFrugal), [&] {
+    auto serving = ServeFrugally(problem, workspace_limit_bytes);
+    return serving.ok() ? std::move(serving->plan)
+                        : std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error());
+  });
+}
+
+Status PlanServer::WhyNotNow() const {
+  // Only a caller with an implementation of its own can do without attune.
+  if (dispatcher_.yields() && !GuestThread::MayGoOn()) {
+    return ResourceExhausted(
+        "The program has limited its address space (ulimit -v, -d or -l) or its system calls "
+        "(seccomp), and a problem that is new needs both.");
+  }
+  const int allowed = options_.thread_limit.Now();
+  if (allowed == 0 || allowed >= dispatcher_.max_threads()) return Status::Ok();
+  return ResourceExhausted("The program allows fewer threads now than when attune started.");
+}
+
+Plan* PlanServer::FindOrMakeLimited(const Problem& problem, uint64_t workspace_limit_bytes,
+                                    const Status& why) {
+  if (Plan* frugal = FindOrMakeFrugal(problem, workspace_limit_bytes)) return frugal;
+  return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, Apart::kLimited), [&] {
+    if (GuestThread::MayGoOn()) AfterFailure(problem, why, Launches::kExecuted, false);
+    return std::make_unique<Plan>(problem, workspace_limit_bytes, why);
+  });
 }
 
 Result<Serving> PlanServer::ServeFrugally(const Problem& problem,
@@ -414,7 +445,7 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
   const std::lock_guard<std::mutex> making(slot.making_mutex());
   const ForkGate gate;
   const Plan* plan = slot.current();
-  if (plan == nullptr || slot.is_retired() || IsFrugal(slot, *plan)) return false;
+  if (plan == nullptr || slot.is_retired() || IsForLimits(slot, *plan)) return false;
   // Where the preferred ones cannot be made ready, any other is better than a plan that is of none
   // of them: a fallback, or a failure.
   const Launches launches = LaunchesOf(slot, *plan);
@@ -487,45 +518,6 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   const bool loads_ended = loads_.Stop(TimeUntil(std::max(deadline_ns, compiler_ns)));
   const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));
   return reserve_.Stop(TimeUntil(deadline_ns)) && tunings_ended && loads_ended;
-}
-
-// Not by key: calls have the words of their structs for keys, which no problem tells.
-bool PlanServer::HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const {
-  const PlanCache::Slots slots = cache_.AllSlots();
-  return std::any_of(slots.begin(), slots.end(), [&](const auto& slot) {
-    const Plan* plan = slot->current();
-    return plan != nullptr && plan->workspace_limit_bytes() == workspace_limit_bytes &&
-           plan->problem() == problem;
-  });
-}
-
-Result<std::optional<std::string>> PlanServer::WouldStall(const Problem& problem,
-                                                          uint64_t workspace_limit_bytes) const {
-  using Reason = std::optional<std::string>;
-  if (HasPlanFor(problem, workspace_limit_bytes)) return Reason();
-  const auto decision = dispatcher_.DecideWithin(problem, *hooks_.choices(), workspace_limit_bytes);
-  if (!decision.ok()) {
-    // Any other failure is one of the call, at once.
-    if (decision.error().code() == StatusCode::kResourceExhausted) return decision.error();
-    return Reason();
-  }
-  if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr && !decision->is_tuned) {
-    return Reason("It is not tuned, and the policy is to tune it in the calling thread.");
-  }
-  const Expectation expected = Expect(problem, *decision);
-  if (!expected.waits) return Reason();
-  const std::string preferred = Text(decision->options.front().candidate);
-  if (!expected.option.has_value()) {
-    return Reason(fmt::format(
-        "Nothing that serves it is compiled; calls fail until the background has compiled {}.",
-        preferred));
-  }
-  if (options_.deterministic) {
-    return Reason(
-        fmt::format("{} has to be created, and a deterministic run time waits for it.", preferred));
-  }
-  return Reason(fmt::format("Nothing that serves it is ready; {} has to be created.",
-                            Text(expected.option->candidate)));
 }
 
 ServerCounters PlanServer::counters() const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "attune/base/program_threads.h"
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
 #include "attune/choice/choice_source.h"
@@ -41,6 +42,8 @@ struct ServerOptions {
   // What calm, holds and the times of counters are read from: nanoseconds since a fixed moment.
   // Called from any thread.
   std::function<int64_t()> now_ns = SteadyNowNs;
+  // What the program allows at the moment; at most DispatchOptions::max_threads.
+  ThreadLimit thread_limit;
 };
 
 // What the server asks of whoever owns it. Each may be null but `choices`.
@@ -93,6 +96,9 @@ class PlanServer {
   // within the workspace limit, and prefers the forced solver if that can run. Null if the caller
   // computes instead, and on devices other than the host.
   Plan* FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes);
+
+  // False if the program now allows fewer threads than the plan uses.
+  bool Allows(const Plan& plan) const { return options_.thread_limit.Allows(plan.threads()); }
 
   // The same as a slot that is never evicted; to be given back with Unpin.
   std::shared_ptr<PlanSlot> Pin(const PlanKey& key, const Problem& problem,
@@ -155,6 +161,14 @@ class PlanServer {
                  uint64_t workspace_limit_bytes, Launches launches);
   Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
                    Launches launches);
+  // The plan of a key that no call has.
+  template <class Make>
+  Plan* FindOrMakeApart(const PlanKey& key, const Make& make);
+  // Why a call without a plan may not get one now.
+  Status WhyNotNow() const;
+  // What serves such a call: no plan, but the reason, if the caller computes it.
+  Plan* FindOrMakeLimited(const Problem& problem, uint64_t workspace_limit_bytes,
+                          const Status& why);
   Launches LaunchesOn(void* queue) const;
   // The serving of dispatcher_, or of a substitute if process limits leave nothing else.
   Result<Serving> Serve(const Problem& problem, uint64_t workspace_limit_bytes, Launches launches);

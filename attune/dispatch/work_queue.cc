@@ -85,7 +85,7 @@ void WorkQueue::Work() {
     is_busy_ = true;
     lock.unlock();
     try {
-      task();
+      if (GuestThread::MayGoOn()) task();
     } catch (const std::exception&) {
       // Most likely out of memory. The next miss retries the task.
     }

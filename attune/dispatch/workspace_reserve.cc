@@ -51,7 +51,7 @@ void WorkspaceReserve::MakeSpare(size_t size_bytes) {
   // Exceeding the memory of a cgroup ends the program.
   const bool has_room = MemoryRoom() >= kMemoryReserveBytes + size_bytes &&
                         AddressRoom() >= kAddressReserveBytes + size_bytes;
-  auto made = has_room ? device_.AllocateTouched(size_bytes)
+  auto made = has_room ? device_.AllocateTouched(size_bytes, is_stopping_)
                        : Result<std::unique_ptr<Buffer>>(ResourceExhausted("for a spare"));
   const std::lock_guard<std::mutex> lock(mutex_);
   is_preparing_ = false;

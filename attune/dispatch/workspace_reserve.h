@@ -1,6 +1,7 @@
 // Workspaces for threads, the next larger one made ready before somebody needs it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -30,13 +31,19 @@ class WorkspaceReserve {
 
   // `device` is borrowed.
   WorkspaceReserve(Device& device, Spares spares) : device_(device), spares_(spares), queue_(1) {}
+  ~WorkspaceReserve() { is_stopping_.store(true); }
+  WorkspaceReserve(const WorkspaceReserve&) = delete;
+  WorkspaceReserve& operator=(const WorkspaceReserve&) = delete;
 
   // A buffer of at least `needed_bytes` for a thread that has `current_bytes` and gives them up.
   Result<std::unique_ptr<Buffer>> Get(size_t needed_bytes, size_t current_bytes);
 
   // As WorkQueue's.
   bool WaitIdle(std::chrono::nanoseconds timeout) { return queue_.WaitIdle(timeout); }
-  bool Stop(std::chrono::nanoseconds timeout) { return queue_.Stop(timeout); }
+  bool Stop(std::chrono::nanoseconds timeout) {
+    is_stopping_.store(true);
+    return queue_.Stop(timeout);
+  }
 
  private:
   std::unique_ptr<Buffer> TakeSpare(size_t needed_bytes);
@@ -47,6 +54,7 @@ class WorkspaceReserve {
 
   Device& device_;
   const Spares spares_;
+  std::atomic<bool> is_stopping_{false};
   std::mutex mutex_;  // Guards the next three.
   std::unique_ptr<Buffer> spare_;
   bool is_preparing_ = false;

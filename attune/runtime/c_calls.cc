@@ -159,6 +159,10 @@ Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
   return serving->Run(arguments);
 }
 
+Status TooManyThreads() {
+  return ResourceExhausted("The program allows fewer threads now than this choice uses.");
+}
+
 // Repeats a call whose plan got no workspace or threads. The failed plan wrote nothing.
 attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arguments& call,
                           const Status& why);
@@ -168,6 +172,8 @@ attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arg
 [[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
                                                   const attune_arguments& call) try {
   if (!plan.failure().ok()) return Fail(plan.failure());
+  if (!server.Allows(plan)) [[unlikely]]
+    return AfterShortage(server, plan, call, TooManyThreads());
   const bool has_bias = call.bias != nullptr;
   if (call.a == nullptr || call.b == nullptr || call.c == nullptr || has_bias != plan.has_bias()) {
     return Fail(WrongOperands(plan, call));

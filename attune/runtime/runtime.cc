@@ -454,7 +454,7 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
   while (!is_closing_) {
     lock.unlock();
     try {
-      LookForNews();
+      if (GuestThread::MayGoOn()) LookForNews();
     } catch (const std::exception&) {
       // Most likely out of memory; the next look follows soon.
     }

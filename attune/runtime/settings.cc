@@ -184,6 +184,10 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   result.known_only = options.known_only != 0;
   result.yields = options.yields != 0;
   result.max_threads = ThreadsAllowedBy(variables);
+  result.server.thread_limit = {options.thread_limit, options.thread_limit_context};
+  if (const int allowed = result.server.thread_limit.Now(); allowed > 0) {
+    result.max_threads = result.max_threads > 0 ? std::min(result.max_threads, allowed) : allowed;
+  }
   ATTUNE_ASSIGN_OR_RETURN(const bool special_values,
                           Switch("ATTUNE_IEEE_SPECIAL_VALUES", variables));
   result.ieee_special_values = options.ieee_special_values != 0 || special_values;

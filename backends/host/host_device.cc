@@ -77,10 +77,12 @@ Result<std::unique_ptr<Buffer>> HostDevice::Allocate(size_t size_bytes) {
 // A library whose threads spin between calls yields its core to whoever is there, and gets it back
 // when that yields, too, or by the system's next tick, up to 4 ms later. So this yields often, and
 // touches ordinary pages: clearing a huge one takes up to milliseconds in a virtual machine.
-Result<std::unique_ptr<Buffer>> HostDevice::AllocateTouched(size_t size_bytes) {
+Result<std::unique_ptr<Buffer>> HostDevice::AllocateTouched(size_t size_bytes,
+                                                            const std::atomic<bool>& stop) {
   ATTUNE_ASSIGN_OR_RETURN(auto buffer, NewBuffer(size_bytes, kPageBytes));
   auto* const bytes = static_cast<volatile std::byte*>(buffer->handle());
   for (size_t offset = 0; offset < size_bytes; offset += kPageBytes) {
+    if (stop.load(std::memory_order_relaxed)) return Unavailable("Allocating memory was stopped.");
     bytes[offset] = std::byte{0};
     ::sched_yield();
   }

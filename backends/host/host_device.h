@@ -29,7 +29,8 @@ class HostDevice final : public Device, public CallCounter {
   // Small buffers are aligned to 4096 bytes, those of 1 MiB or more to 2 MiB and backed by huge
   // pages where the system grants them, so that page faults and TLB misses do not depend on luck.
   Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override;
-  Result<std::unique_ptr<Buffer>> AllocateTouched(size_t size_bytes) override;
+  Result<std::unique_ptr<Buffer>> AllocateTouched(size_t size_bytes,
+                                                  const std::atomic<bool>& stop) override;
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override { return Status::Ok(); }

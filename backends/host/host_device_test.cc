@@ -57,12 +57,21 @@ TEST_F(HostDeviceTest, BuffersAreAlignedToPagesAndLargeOnesToHugePages) {
 
 TEST_F(HostDeviceTest, TouchedMemoryIsThereBeforeItIsWritten) {
   constexpr size_t kPages = 2000;
-  const auto buffer = device_.AllocateTouched(kPages * 4096);
+  const std::atomic<bool> never{false};
+  const auto buffer = device_.AllocateTouched(kPages * 4096, never);
 
   ASSERT_TRUE(buffer.ok());
   std::vector<unsigned char> is_there(kPages);
   ASSERT_EQ(::mincore((*buffer)->handle(), kPages * 4096, is_there.data()), 0);
   EXPECT_THAT(is_there, Each(1));
+}
+
+TEST_F(HostDeviceTest, TouchingMemoryStopsWhenItIsAsked) {
+  const std::atomic<bool> stop{true};
+
+  const auto buffer = device_.AllocateTouched(size_t{1} << 30, stop);
+
+  EXPECT_EQ(buffer.error().code(), StatusCode::kUnavailable);
 }
 
 TEST_F(HostDeviceTest, WhatIsUploadedIsDownloadedFromTheSameOffset) {

@@ -355,12 +355,14 @@ bool CanSetThreadCount() {
 #endif
 }
 
+Status CheckMemory() {
+  if (MayCompileInMemory()) return Status::Ok();
+  return ResourceExhausted(
+      "oneDNN makes no primitives: too little is left of the address space (ulimit -v, ulimit -d)");
+}
+
 Status CheckResources(int threads) {
-  if (!MayCompileInMemory()) {
-    return ResourceExhausted(
-        "oneDNN makes no primitives: too little is left of the address space (ulimit -v, ulimit "
-        "-d)");
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckMemory());
   return ExpectThreads(threads - 1);
 }
 

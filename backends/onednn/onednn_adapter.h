@@ -89,8 +89,10 @@ OpenMpFunctions OpenMp();
 // False if the thread count of this build of oneDNN cannot be chosen.
 bool CanSetThreadCount();
 
-// Returns Ok if primitives for `threads` threads may be made. kResourceExhausted if limits leave
-// too little address space or too few threads.
+// Returns Ok if primitives may be asked for and made. kResourceExhausted if limits leave too little
+// address space.
+Status CheckMemory();
+// The same for primitives on `threads` threads, which may be too many as well.
 Status CheckResources(int threads);
 
 }  // namespace attune::onednn

@@ -11,6 +11,7 @@
 
 #include "attune/base/status.h"
 #include "attune/device/device.h"
+#include "backends/onednn/onednn_adapter.h"
 
 namespace attune::onednn {
 
@@ -18,8 +19,10 @@ namespace attune::onednn {
 Status StatusFrom(const dnnl::error& error, const std::string& doing);
 
 // Calls `body`, which returns a Status or a Result, where exceptions of the library end.
+// kResourceExhausted, without a call, if the library may not find the memory that it needs.
 template <class Body>
 auto AtLibraryEdge(const std::string& doing, const Body& body) -> decltype(body()) {
+  ATTUNE_RETURN_IF_ERROR(CheckMemory());
   try {
     return body();
   } catch (const dnnl::error& error) {

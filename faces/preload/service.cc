@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "attune/base/call_filter.h"
 #include "attune/base/process_room.h"
 #include "attune/base/stack_room.h"
 #include "faces/preload/locked.h"
@@ -112,8 +113,14 @@ void Service::SayShortStack(bool is_recording) {
 }
 
 Service::State Service::StartOnAmpleStack(Preparation prepare) {
-  const State state = state_.load(std::memory_order_acquire);
-  if (state != State::kUntouched || HasAmpleStack()) return Start(prepare);
+  State state = state_.load(std::memory_order_acquire);
+  if (state != State::kUntouched) return state;
+  // For good, because a filter stays. Says nothing, because writing may be forbidden.
+  if (HasNewCallFilter() && state_.compare_exchange_strong(state, State::kLimited)) {
+    if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
+    return State::kLimited;
+  }
+  if (HasAmpleStack()) return Start(prepare);
   // This only reads the switches. A later call with more stack starts the service.
   if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
   const Mode mode = ReadMode();

@@ -37,8 +37,7 @@ typedef enum attune_code {
   ATTUNE_INVALID_ARGUMENT = 1, /* The caller's value is wrong. */
   ATTUNE_NOT_FOUND = 2,        /* The named thing does not exist. */
   ATTUNE_UNSUPPORTED = 3,      /* Nothing here can compute this. */
-  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be reached now, or what would
-                                  compute is still being compiled. */
+  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be used, or is not ready. */
   ATTUNE_FAILED_PRECONDITION = 5,
   ATTUNE_RESOURCE_EXHAUSTED = 6, /* Memory, disk or a limit ran out. */
   ATTUNE_DEADLINE_EXCEEDED = 7,
@@ -46,9 +45,8 @@ typedef enum attune_code {
   ATTUNE_INTERNAL = 9
 } attune_code;
 
-/* The API version of the library that is loaded. */
+/* The version of the interface, and the release ("0.1.0"), of the library that is loaded. */
 ATTUNE_API int attune_api_version(void);
-/* The release of the library that is loaded, as "0.1.0". */
 ATTUNE_API const char* attune_version(void);
 /* Room for any message, with the 0 at its end; what is longer is cut between two characters. */
 #define ATTUNE_MESSAGE_BYTES 8192
@@ -57,8 +55,7 @@ ATTUNE_API const char* attune_version(void);
  * atexit handlers and static destructors, too. */
 ATTUNE_API const char* attune_last_message(void);
 
-/* ---- problems -----------------------------------------------------------------------------------
- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 typedef enum attune_type {
   ATTUNE_F32 = 0,
@@ -134,8 +131,7 @@ typedef struct attune_conv {
   int32_t math;            /* attune_math, f32 only. */
 } attune_conv;
 
-/* ---- run times ----------------------------------------------------------------------------------
- */
+/* ---- run times ------------------------------------------------------------------------------- */
 
 typedef struct attune_runtime attune_runtime;
 
@@ -165,23 +161,24 @@ typedef enum attune_scope {
  * throw or call attune. */
 typedef void (*attune_message)(void* context, const char* line);
 
+/* The threads that a call may use now; 0 or less: no limit. Thread-safe and fast; calls no attune.
+ */
+typedef int32_t (*attune_thread_limit)(void* context);
+
 typedef struct attune_options {
   size_t struct_size;
   const char* device;   /* "cpu", "opencl:0"; null: ATTUNE_DEVICE, else "cpu". */
   const char* database; /* Null: ATTUNE_DB, else the user's. "" for none. */
-  const char*
-      packages; /* Read-only packages beneath it, separated by ':'; null: ATTUNE_PACKAGES. */
+  const char* packages; /* Read-only, beneath it, separated by ':'; null: ATTUNE_PACKAGES. */
   attune_policy policy;
   attune_scope scope;
-  const char*
-      preset; /* A find mode of MIOpen by name ("fast", "dynamic_hybrid"): sets both. Null: none. */
+  const char* preset;       /* A find mode of MIOpen ("fast", "dynamic_hybrid"): sets both. */
   const char* record_tag;   /* Tag of recorded problems; null: "recorded". */
   int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
   int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */
   int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
-  double tuning_cpu_share; /* Processor time of tuning, on all cores together, as a part of one core
-                              on average, (0, 1]; 0: 1. */
-  int32_t deterministic;   /* 1: the choice for a shape never changes in this run time. */
+  double tuning_cpu_share;  /* Processor time of tuning, as a part of one core, (0, 1]; 0: 1. */
+  int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
   /* 1: only what was measured to be better than the default (here, on a compatible target or for
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
    * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
@@ -198,11 +195,15 @@ typedef struct attune_options {
    * records, each once per tree of processes. Null: standard error, unless it was replaced. */
   attune_message message;
   void* message_context;
+  /* Null, or asked for the most threads of the processor at the creation, and again by calls that
+   * would use several or meet a new problem. If it allows fewer then, `yields` decides. */
+  attune_thread_limit thread_limit;
+  void* thread_limit_context;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT                                                                      \
   {                                                                                              \
     sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_DEFAULT, NULL, \
-        NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL                                                 \
+        NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL                                     \
   }
 
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,
@@ -211,7 +212,8 @@ typedef struct attune_options {
  * After a fork() the child may go on calling, plans included: its first call makes a run time of
  * its own with the same options and switches, counters at 0 and no listener, which uses no thread
  * that stayed in the parent. On devices other than the processor such a call fails with
- * ATTUNE_FAILED_PRECONDITION. */
+ * ATTUNE_FAILED_PRECONDITION. ATTUNE_UNAVAILABLE if functions that the program exports replace a
+ * part of a library of attune's, such as SQLite. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
  * being compiled; plans must be released before. A program that exits without it has its background
@@ -219,8 +221,7 @@ ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attu
  * served goes to standard error, then or at the exit. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
-/* ---- calls --------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The operands of a call. The device determines what a, b, bias, c and workspace point to:
  *
@@ -255,8 +256,7 @@ typedef struct attune_arguments {
 #define ATTUNE_ARGUMENTS_INIT \
   { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0, NULL }
 
-/* Computes with what is best for this shape now. The first call of a shape looks for it, later ones
- * find it without a lock or an allocation. */
+/* Computes with what is best for this shape now. Only the first call of a shape looks for it. */
 ATTUNE_API attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
                                        const attune_arguments* arguments);
 ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,

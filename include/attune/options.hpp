@@ -24,9 +24,11 @@ struct Options {
   std::chrono::milliseconds per_problem{0};
   double tuning_cpu_share = 0;
   bool deterministic = false;
-  bool known_only = false;           // As in attune_options.
-  bool yields = false;               // As in attune_options.
-  bool ieee_special_values = false;  // As in attune_options.
+  bool known_only = false;                     // As in attune_options.
+  bool yields = false;                         // As in attune_options.
+  bool ieee_special_values = false;            // As in attune_options.
+  attune_thread_limit thread_limit = nullptr;  // As in attune_options.
+  void* thread_limit_context = nullptr;
 
   // Borrows the texts.
   attune_options ToC() const {
@@ -49,6 +51,8 @@ struct Options {
     c.known_only = known_only ? 1 : 0;
     c.yields = yields ? 1 : 0;
     c.ieee_special_values = ieee_special_values ? 1 : 0;
+    c.thread_limit = thread_limit;
+    c.thread_limit_context = thread_limit_context;
     return c;
   }
 };

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "attune/base/program_threads.h"
+
 namespace attune::host {
 
 // Calls that want the same number run at the same time; one that wants another waits until they are
@@ -15,8 +17,9 @@ namespace attune::host {
 class ThreadCountGate {
  public:
   // `set` changes the library's setting and `get` reads it; both are called with the gate closed to
-  // everyone else. Without `get` the setting stays what the last call wanted. With it, it is put
-  // back whenever nobody is inside: the library has other users in this process.
+  // everyone else. Without `get` the setting stays what the last call wanted. With it, the setting
+  // is put back whenever nobody is inside, unless the program has set another one meanwhile: the
+  // library has other users in this process. `replaced_thread_setting` tells theirs until then.
   using SetFunction = std::function<void(int threads)>;
   using GetFunction = std::function<int()>;
   explicit ThreadCountGate(SetFunction set, GetFunction get = nullptr)
@@ -57,8 +60,12 @@ class ThreadCountGate {
     while (get_ != nullptr && InsideOf(state) == 1 && SettingOf(state) != outside_) {
       // The last one out puts back what the others had.
       if (!state_.compare_exchange_weak(state, StateOf(kClosed, 1))) continue;
-      set_(static_cast<int>(outside_));
-      state_.store(StateOf(outside_, 0));
+      const auto now = static_cast<uint32_t>(get_());
+      // What the program has set meanwhile stays.
+      const uint32_t left = now == SettingOf(state) ? outside_.load() : now;
+      if (left != now) set_(static_cast<int>(left));
+      replaced_thread_setting.store(0);
+      state_.store(StateOf(left, 0));
       return WakeWaiting();
     }
     if (InsideOf(state_.fetch_sub(1)) == 1) WakeWaiting();
@@ -77,7 +84,10 @@ class ThreadCountGate {
     if (InsideOf(state) != 0 || !state_.compare_exchange_strong(state, StateOf(kClosed, 1))) {
       return false;
     }
-    if (get_ != nullptr) outside_ = static_cast<uint32_t>(get_());
+    if (get_ != nullptr) {
+      outside_ = static_cast<uint32_t>(get_());
+      if (outside_ != wanted) replaced_thread_setting.store(static_cast<int>(outside_));
+    }
     // Setting the same number again can restart threads that the library lost to a fork().
     if (get_ == nullptr || outside_ != wanted) set_(static_cast<int>(wanted));
     state_.store(StateOf(wanted, 1));

@@ -51,6 +51,30 @@ TEST_F(ThreadCountGateTest, WhatOthersHadIsPutBackWhenTheLastOneLeaves) {
   EXPECT_EQ(setting, 3);
 }
 
+TEST_F(ThreadCountGateTest, WhatTheProgramSetsDuringACallStays) {
+  ThreadCountGate gate(&Set, &Get);
+  {
+    const ThreadCountGate::Pass pass(gate, 2);
+    setting = 5;
+  }
+  EXPECT_EQ(setting, 5);
+  { const ThreadCountGate::Pass pass(gate, 2); }
+  EXPECT_EQ(setting, 5);
+}
+
+TEST_F(ThreadCountGateTest, TheSettingOfTheProgramIsKnownDuringACall) {
+  const ThreadLimit limit{[](void*) { return Get(); }, nullptr};
+  ThreadCountGate gate(&Set, &Get);
+  {
+    const ThreadCountGate::Pass pass(gate, 2);
+    EXPECT_EQ(limit.Now(), 7);
+    EXPECT_TRUE(limit.Allows(7));
+  }
+  EXPECT_EQ(limit.Now(), 7);
+  setting = 3;
+  EXPECT_FALSE(limit.Allows(4));
+}
+
 TEST_F(ThreadCountGateTest, ThreadsWithManyWishesSeeTheirOwnAndAllGetThrough) {
   for (const ThreadCountGate::GetFunction& get :
        {ThreadCountGate::GetFunction(), ThreadCountGate::GetFunction(&Get)}) {

@@ -83,4 +83,6 @@ static int products(void) {
   return square(10) || square(200) || scaled(61, 47, 300) || vector(150, 220);
 }
 
+static int others(void) { return square(230) || scaled(31, 59, 200) || vector(90, 410); }
+
 int main(int count, char** arguments) { return do_steps(count - 1, arguments + 1); }

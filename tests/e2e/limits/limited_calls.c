@@ -90,6 +90,8 @@ static int products(void) {
   return gemm(10, 10, 10) || gemm(200, 200, 200) || gemm(150, 1, 220) || conv(3) || conv(1);
 }
 
+static int others(void) { return gemm(230, 230, 230) || gemm(90, 1, 410); }
+
 int main(int count, char** arguments) {
   const int result = do_steps(count - 1, arguments + 1);
   attune_runtime_destroy(the_runtime);

@@ -71,9 +71,11 @@ class Limit:
     shell: str = ""            # {pids}, {memory}: its cgroup folders; {setpriv}: runs it as another user.
     needs: str = ""            # "pids", "memory", "uid"
     serves: bool = False       # True if enough is left: attune must compute.
+    programs: tuple = ()       # The programs that can meet it; all if empty.
     long: bool = False         # True if it needs --long, as most results files do.
 
 
+PRELOADED = ("blas", "openblas", ONE_THREAD)    # In libattune's own callers nothing else can compute.
 JOIN_PIDS = "echo $$ > {pids}/cgroup.procs; "
 JOIN_MEMORY = "echo $$ > {memory}/cgroup.procs; "
 LIMITS = (
@@ -97,11 +99,22 @@ LIMITS = (
           long=True),
     Limit("system calls: no thread", "filter products products"),
     Limit("system calls: no thread since it began", "begin filter products products", long=True),
+    Limit("system calls: killed for threads and files", "killing products products", programs=PRELOADED),
+    Limit("system calls: killed since it computed", "products wait=300 killing products others others",
+          programs=PRELOADED),
+    Limit("threads of the BLAS: one", "blas-threads=1 products wait=300 alone=30", programs=("openblas",)),
+    Limit("threads of the BLAS: one since it computed",
+          "products wait=300 blas-threads=1 alone=30 others blas-threads=2 products", programs=("openblas",),
+          serves=True),
+    Limit("locked memory: 2 MB", "lock=2 products products", "{setpriv}", "uid"),
+    Limit("locked memory: 2 MB since it computed", "products lock=2 products others", "{setpriv}", "uid",
+          long=True),
     Limit("address space: 400 MB", "products threads=2 products", "ulimit -v 400000; "),
     Limit("address space: 500 MB", "products threads=2 products", "ulimit -v 512000; ", long=True),
     Limit("address space: 1 GB", "products threads=2 products", "ulimit -v 1024000; ", long=True),
     Limit("address space: plenty", "products threads=2 products", "ulimit -v 8192000; "),
     Limit("address space: 2 MB left", "products wait=300 as=2 products"),
+    Limit("address space: 2 MB left, and new problems", "products wait=300 as=2 others", long=True),
     Limit("address space: 100 MB left", "products wait=300 as=100 products threads=2 products", long=True),
     Limit("data: 100 MB", "products threads=2 products", "ulimit -d 102400; "),
     Limit("data: 2 MB left", "products wait=300 data=2 products", long=True),
@@ -282,7 +295,7 @@ class Matrix:
     def cells(self):
         for program in ("blas", "openblas", ONE_THREAD, "calls"):
             for limit in LIMITS:
-                if limit.long and not self.is_long:
+                if (limit.long and not self.is_long) or program not in (limit.programs or (program,)):
                     continue
                 yield from self.cells_of(program, limit)
 
@@ -290,7 +303,8 @@ class Matrix:
         yield Cell(program, limit, "untuned")
         yield Cell(program, limit, "database")
         # On OpenBLAS the same candidates run. Only the library that they share with it differs.
-        names = ["openblas"] if program.startswith("openblas") else list(PRODUCTS)
+        is_same = program.startswith("openblas") and not limit.name.startswith("threads of the BLAS")
+        names = ["openblas"] if is_same else list(PRODUCTS)
         if program == "calls":
             names += [name for name in CONVOLUTIONS if name not in names]
         for name in names:

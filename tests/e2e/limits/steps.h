@@ -1,9 +1,10 @@
 // The steps of the programs of this folder, one for each word of their command line. They take
-// resources away from the program, or compute. A program defines begin() and products(), which
-// return 0 if they succeed and every product is right.
+// resources away from the program, or compute. A program defines begin(), products() and others(),
+// which return 0 if they succeed and every product is right.
 //
 //   begin             create the run time, if the program does that itself
 //   products          compute, in the main thread
+//   others            compute products of other sizes
 //   pids=FILE:N       write N to the pids.max of a cgroup
 //   as=MB, data=MB    limit the growth of the address space, or of the data, to that size
 //   nofile=N          open files until no more than N can be opened
@@ -12,6 +13,10 @@
 //   signal            compute in a signal handler on an alternate stack
 //   threads=N         compute in N threads at the same time, as many as can be started
 //   filter            refuse the system calls that start threads and processes
+//   killing           end the process at the next system call that starts a thread or opens a file
+//   lock=MB           lock what is mapped from now on, at most that size
+//   blas-threads=N    set the number of threads of OpenBLAS, if that is the program's BLAS
+//   alone=N           compute N times; other threads of the process must not compute
 //   thread            start one thread and end it; it must be possible
 //   wait=MS           wait until background work of attune ends
 //   fork              fork a child that does nothing, and wait for it
@@ -20,28 +25,24 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "tests/e2e/limits/takes.h"
+
 static int begin(void);
 static int products(void);
+static int others(void);
 
 static int failed(const char* step) {
   printf("FAILED: %s\n", step);
@@ -108,48 +109,37 @@ static int in_signal(void) {
   return coroutine_failed;
 }
 
-static int write_to(char* file_and_text) {
-  char* text = strrchr(file_and_text, ':');
-  *text++ = '\0';
-  FILE* file = fopen(file_and_text, "w");
-  if (file == NULL) return 1;
-  const int written = fputs(text, file) >= 0;
-  return fclose(file) != 0 || !written;
-}
-
-static int grow_by(int resource, long megabytes) {
-  unsigned long pages[6] = {0};
-  struct rlimit limit;
-  FILE* file = fopen("/proc/self/statm", "r");
-  if (file == NULL) return 1;
-  for (int i = 0; i < 6; ++i) {
-    if (fscanf(file, "%lu", &pages[i]) != 1) return 1;
+// The processor time in ns of the threads other than the main one; -1 if unknown.
+static long long others_time(void) {
+  long long total = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return -1;
+  for (struct dirent* task; (task = readdir(tasks)) != NULL;) {
+    char path[300];
+    long long time = 0;
+    if (task->d_name[0] == '.' || atoi(task->d_name) == getpid()) continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", task->d_name);
+    FILE* file = fopen(path, "r");
+    if (file == NULL) continue;
+    if (fscanf(file, "%lld", &time) == 1) total += time;
+    fclose(file);
   }
-  fclose(file);
-  const unsigned long used = pages[resource == RLIMIT_AS ? 0 : 5] * (unsigned long)getpagesize();
-  limit.rlim_cur = limit.rlim_max = used + ((unsigned long)megabytes << 20);
-  return setrlimit(resource, &limit);
+  closedir(tasks);
+  return total;
 }
 
-static int leave_files(int count) {
-  int last = -1;
-  for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;) last = fd;
-  for (int i = 0; i < count; ++i) close(last - i);
-  return last < 0;
-}
-
-static int filter_calls(void) {
-  struct sock_filter words[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  struct sock_fprog program = {sizeof words / sizeof *words, words};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 1;
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+static int alone(long times) {
+  struct timespec begin, end;
+  const long long others = others_time();
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  for (long i = 0; i < times; ++i) {
+    if (products() != 0) return 1;
+  }
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+  const long long mine = (end.tv_sec - begin.tv_sec) * 1000000000LL + (end.tv_nsec - begin.tv_nsec);
+  const long long theirs = others_time() - others;
+  printf("alone: %lld us, others %lld us\n", mine / 1000, theirs / 1000);
+  return others < 0 || theirs > mine / 50;
 }
 
 static void* do_nothing(void* argument) { return argument; }
@@ -171,14 +161,19 @@ static int do_step(char* step) {
   const long number = value == NULL ? 0 : atol(value + 1);
   if (strcmp(step, "begin") == 0) return begin();
   if (strcmp(step, "products") == 0) return products();
+  if (strcmp(step, "others") == 0) return others();
   if (strcmp(step, "signal") == 0) return in_signal();
   if (strcmp(step, "filter") == 0) return filter_calls();
+  if (strcmp(step, "killing") == 0) return kill_at_calls();
   if (strcmp(step, "thread") == 0) return one_thread();
   if (strcmp(step, "fork") == 0) return one_fork();
   if (strncmp(step, "wait=", 5) == 0) return usleep((useconds_t)number * 1000);
   if (strncmp(step, "pids=", 5) == 0) return write_to(value + 1);
   if (strncmp(step, "as=", 3) == 0) return grow_by(RLIMIT_AS, number);
   if (strncmp(step, "data=", 5) == 0) return grow_by(RLIMIT_DATA, number);
+  if (strncmp(step, "lock=", 5) == 0) return lock_at_most(number);
+  if (strncmp(step, "blas-threads=", 13) == 0) return set_blas_threads((int)number);
+  if (strncmp(step, "alone=", 6) == 0) return alone(number);
   if (strncmp(step, "nofile=", 7) == 0) return leave_files((int)number);
   if (strncmp(step, "stack=", 6) == 0) return in_threads(1, (size_t)number << 10);
   if (strncmp(step, "coroutine=", 10) == 0) return in_coroutine((size_t)number << 10);
