@@ -6,7 +6,7 @@ target_compile_options(attune_compiler INTERFACE -Wall -Wextra -Wshadow -Wnon-vi
 # Neither assertions nor debug information name a path of the machine that built a program. A debugger that is started
 # in the source folder finds the sources.
 target_compile_options(attune_compiler INTERFACE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
-add_compile_options("-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=." "-fdebug-prefix-map=${PROJECT_BINARY_DIR}=./build")
+add_compile_options("-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=." "-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.")
 if(ATTUNE_WERROR)
   target_compile_options(attune_compiler INTERFACE -Werror)
 endif()
