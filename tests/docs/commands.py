@@ -15,7 +15,6 @@ help_marks.txt marks the examples of --help, after the name of their verb.
 """
 
 import dataclasses
-import pathlib
 import re
 import subprocess
 
