@@ -14,6 +14,7 @@
 #include "attune/attune.h"
 #include "attune/base/cancellation_held.h"
 #include "attune/base/file_size_signal.h"
+#include "attune/base/import_check.h"
 #include "attune/base/stack_room.h"
 #include "attune/base/status.h"
 #include "attune/dispatch/plan.h"
@@ -115,7 +116,8 @@ attune_code Caught(const Body& body) {
   }
 }
 
-// Runs on a stack of attune's own if the caller's has too little room.
+// Runs on a stack of attune's own if the caller's has too little room. Refuses to run anything if
+// the program has replaced functions of the libraries of attune.
 template <class Body>
 attune_code Guarded(const Body& body) {
   if (!HasAmpleStack()) [[unlikely]] {
@@ -124,7 +126,10 @@ attune_code Guarded(const Body& body) {
   // Whatever is written on the way, into databases and caches, is not the program's.
   const FileSizeSignalHeld held;
   const CancellationHeld cancellation;
-  return Caught(body);
+  return Caught([&]() -> Status {
+    ATTUNE_RETURN_IF_ERROR(CheckOwnImports());
+    return body();
+  });
 }
 
 // Sets the output of a function to null until the function succeeds.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/import_check.h"
 #include "attune/base/path_variable.h"
 
 namespace attune {
@@ -53,6 +54,7 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
   if (entry == nullptr) {
     return Unavailable(fmt::format("{} does not export attune_plugin.", path.string()));
   }
+  ATTUNE_RETURN_IF_ERROR(CheckImports(reinterpret_cast<const void*>(entry)));
   const PluginDescription* description = entry();
   ATTUNE_RETURN_IF_ERROR(CheckInterface(path, *description));
   return description;

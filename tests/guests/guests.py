@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """attune in programs with other allocators, sanitizers, OpenMP runtimes, and functions of their own
-that have names of a BLAS. Every product is checked. Every program must end as it does without attune.
+that have names of a BLAS or of the libraries of attune. Every product is checked. Every program must
+end as it does without attune.
 
   guests.py --attune PROGRAM --include FOLDER --runtime LIBRARY --libraries FOLDER [unittest's options]
 
@@ -11,6 +12,7 @@ while the test runs. Tests print a skip for software that is not installed.
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -50,7 +52,8 @@ def run(*command, timeout_s=120, **variables):
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("ATTUNE_", "LD_", "ASAN_", "LSAN_", "TSAN_"))}
     # Idle OpenMP threads would occupy cores that others need.
-    environment.update(ATTUNE_DB="", ATTUNE_POLICY="never", OMP_WAIT_POLICY="passive", **variables)
+    environment.update({"ATTUNE_DB": "", "ATTUNE_POLICY": "never", "OMP_WAIT_POLICY": "passive",
+                        **variables})
     return subprocess.run(command, env=environment, capture_output=True, text=True,
                           timeout=timeout_s)
 
@@ -268,6 +271,108 @@ class Names(Guests):
         self.assertNotEqual(process.returncode, 0)
         self.assertIn(f"ATTUNE_BLAS_REAL is '{other}', which cannot be loaded beside {copy}",
                       process.stderr)
+
+
+class Libraries(Guests):
+    """Programs that export functions of the libraries that attune calls."""
+
+    # The function, and the library that attune has it from. attune calls some of them, and the
+    # libraries themselves call the others.
+    FUNCTIONS = {"XXH3_128bits": "libxxhash", "XXH3_64bits": "libxxhash",
+                 "XXH3_64bits_reset": "libxxhash", "sqlite3_errmsg": "libsqlite3",
+                 "sqlite3_step": "libsqlite3", "sqlite3_value_text": "libsqlite3",
+                 "inflate": "libz", "crc32": "libz", "EVP_Digest": "libcrypto",
+                 "EVP_MD_CTX_new": "libcrypto", "BZ2_bzDecompress": "libbz2",
+                 "_ZN4soci7sessionD1Ev": "libsoci_core"}
+
+    def fmt_function(self):
+        """A function that attune calls. Its name has the version of fmt."""
+        names = subprocess.run(("nm", "-D", "--undefined-only", OPTIONS.runtime), check=True,
+                               capture_output=True, text=True).stdout
+        return re.search(r"_ZN3fmt\w*vformat\w*", names)[0]
+
+    def wrong(self, function, *arguments):
+        return ("-rdynamic", f"-DNAME={function}", *arguments, str(SOURCES / "library_names.c"))
+
+    def archive(self, name, package):
+        """Linker arguments that take all of a static library into the program."""
+        path = library(name, package)
+        return ("-rdynamic", "-Wl,--whole-archive", path, "-Wl,--no-whole-archive", "-lm")
+
+    def check_left_alone(self, program, *parts, **variables):
+        """The program must end as it does alone, after one message that has all parts."""
+        alone = run(program, **variables)
+        process = run(OPTIONS.attune, "blas", "--", program, **variables)
+        said = f"{program}: {process.returncode}\n{process.stdout}{process.stderr}"
+        self.assertEqual((process.returncode, process.stdout), (0, alone.stdout), said)
+        self.assertEqual(process.stderr.count("\n"), 1, said)
+        for part in (*parts, "goes on with its own"):
+            self.assertIn(part, process.stderr)
+
+    def check_linked_refuses(self, program, *parts, **variables):
+        process = run(program, **variables)
+        self.assertEqual(process.returncode, 2, process.stdout + process.stderr)
+        for part in ("no run time: ", *parts):
+            self.assertIn(part, process.stderr)
+
+    def test_a_program_with_one_function_is_left_alone(self):
+        functions = {**self.FUNCTIONS, self.fmt_function(): "libfmt"}
+        for function, name in functions.items():
+            with self.subTest(function):
+                program = self.blas_guest("wrong", *self.wrong(function))
+                self.check_left_alone(program, f"Cannot use {name}.so", function, program)
+
+    def test_a_program_that_links_attune_gets_an_error(self):
+        for function in ("XXH3_128bits", "crc32", "sqlite3_step"):
+            for flag in ("-Wl,-z,lazy", "-Wl,-z,now", "-no-pie"):
+                with self.subTest(f"{function} {flag}"):
+                    program = self.api_guest("wrong-api", flag, *self.wrong(function))
+                    self.check_linked_refuses(program, function, program)
+                    self.check_linked_refuses(program, function, program, LD_BIND_NOW="1")
+
+    def test_a_sanitized_program_is_left_alone(self):
+        for sanitizer in SANITIZERS:
+            with self.subTest(sanitizer):
+                flag = f"-fsanitize={sanitizer}"
+                program = self.blas_guest("wrong-sanitized", flag, *self.wrong("inflate"))
+                self.check_left_alone(program, "Cannot use libz.so", "inflate", **SANITIZED)
+
+    def test_a_preloaded_library_with_one_function_is_named(self):
+        preload = self.compile("wrong.so", "-shared", "-fPIC", *self.wrong("deflate"))
+        self.check_left_alone(self.blas_guest("blas"), "Cannot use libz.so", preload,
+                              LD_PRELOAD=preload)
+
+    def test_a_function_that_attune_never_reaches_is_no_obstacle(self):
+        self.check(self.blas_guest("unused", *self.wrong("XXH64")), under_attune=True)
+
+    def test_a_program_with_a_whole_library_is_served(self):
+        archives = {"libsqlite3.a": "libsqlite3-dev", "libxxhash.a": "libxxhash-dev",
+                    "libz.a": "zlib1g-dev", "libbz2.a": "libbz2-dev", "libcrypto.a": "libssl-dev"}
+        for name, package in archives.items():
+            with self.subTest(name):
+                whole = self.archive(name, package)
+                self.check(self.blas_guest("whole", *whole), under_attune=True)
+                self.check(self.api_guest("whole-api", *whole))
+
+    def test_a_program_with_its_own_sqlite_reads_records(self):
+        database = f"{self.folder.name}/records.db"
+        tuned = run(OPTIONS.attune, "tune", "--problem", "gemm@1{m=9,n=9,k=9}",
+                    "--per-problem", "0", "--db", database)
+        self.assertEqual(tuned.returncode, 0, tuned.stdout + tuned.stderr)
+        program = self.blas_guest("own-sqlite", *self.archive("libsqlite3.a", "libsqlite3-dev"))
+        self.check(program, under_attune=True, ATTUNE_DB=database)
+
+    def test_a_program_with_an_old_sqlite_is_left_alone(self):
+        archive = library("libsqlite3.a", "libsqlite3-dev")
+        weakened = f"{self.folder.name}/libweak.a"
+        subprocess.run(("objcopy", "-W", "sqlite3_libversion_number", archive, weakened), check=True)
+        program = self.blas_guest("old", str(SOURCES / "old_sqlite.c"), "-rdynamic",
+                                  "-Wl,--whole-archive", weakened, "-Wl,--no-whole-archive", "-lm")
+        self.check_left_alone(program, "Cannot use libsqlite3.so", program)
+
+    def test_a_program_with_its_own_fmt_is_served(self):
+        program = self.blas_guest("fmt", "-rdynamic", str(SOURCES / "own_fmt.cc"), "-lstdc++")
+        self.assertIn("fmt of the program", self.check(program, under_attune=True))
 
 
 class ThreadLocals(Guests):
