@@ -144,8 +144,8 @@ Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
   return slot->current();
 }
 
-template <class Make>
-Plan* PlanServer::FindOrMakeApart(const PlanKey& key, const Make& make) {
+template <class Maker>
+Plan* PlanServer::FindOrMakeApart(const PlanKey& key, const Maker& make) {
   PlanCache::Slots evicted;
   const std::shared_ptr<PlanSlot> slot = cache_.FindOrAdd(key, &evicted);
   TellEvicted(evicted);

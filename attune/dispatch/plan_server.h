@@ -162,8 +162,8 @@ class PlanServer {
   Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
                    Launches launches);
   // The plan of a key that no call has.
-  template <class Make>
-  Plan* FindOrMakeApart(const PlanKey& key, const Make& make);
+  template <class Maker>
+  Plan* FindOrMakeApart(const PlanKey& key, const Maker& make);
   // Why a call without a plan may not get one now.
   Status WhyNotNow() const;
   // What serves such a call: no plan, but the reason, if the caller computes it.
