@@ -306,7 +306,7 @@ void AddWorkerVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb = AddVerb(
       program, "worker",
       "Do the jobs of every open session that is for this machine, until it is asked to end",
-      "  attune worker --db postgresql://attune@db/attune --queue nats://queue --device cuda:all\n"
+      "  attune worker --db postgresql://attune@db/attune --queue nats://queue --device cpu\n"
       "  attune worker --compile 8 --until-done\n"
       "  attune worker --job 4711 --in-process --device cpu\n\n"
       "Ctrl-C or SIGTERM lets it finish what it does; a second one gives that back at once (status "

@@ -333,7 +333,7 @@ void AddCollectVerb(CLI::App& seer, Invocation& invocation) {
   CLI::App* verb = AddVerb(
       seer, "collect", "Measure SEER's tables with cuDNN's algorithms on an NVIDIA GPU",
       "  attune seer collect --device cuda:0 --budget 10m -o kernels.csv\n"
-      "  attune seer collect --device cuda:0 --configs tests/data/seer/configs.txt -o times.csv\n\n"
+      "  attune seer collect --device cuda:0 --configs tests/data/seer/configs.txt -o layers.csv\n\n"
       "What the file has already is not measured again, so the same command goes on where one was\n"
       "ended. Exit status: 3 if the budget or Ctrl-C ended it.");
   verb->add_option("--device", options->device, "See 'attune devices'")->capture_default_str();
