@@ -8,15 +8,20 @@ A command continues on the next line until bash finds it complete.
 
 A comment before a block marks all its commands, or those that contain a text:
 
-    <!-- commands: not run, needs an NVIDIA GPU -->
+    <!-- commands: need PostgreSQL and NATS -->
     <!-- commands with "miopen lint": exit status 3, the sample has findings -->
+    <!-- commands with "--watch": interrupted, exit status 3, jobs are left -->
+    <!-- commands: not run, installs packages -->
 
-help_marks.txt marks the examples of --help, after the name of their verb.
+requirements.py has the names after "need". help_marks.txt marks the examples of --help, after the name
+of their verb.
 """
 
 import dataclasses
 import re
 import subprocess
+
+import requirements
 
 FOLDERS = ("docs", "tests", "deploy", "examples", "bench", "tools")
 PROGRAMS = (
@@ -26,16 +31,19 @@ PROGRAMS = (
 STARTS_COMMAND = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{PROGRAMS})(?: |$)")
 SHELLS = ("sh", "bash", "shell", "console")
 REMARK = re.compile(r"\s{2,}#.*$|(?<=\s)# .*$")
-MARK = re.compile(r'commands(?: with "([^"]+)")?: (?:not run|exit status (\d+)), (\S.*)')
+MARK = re.compile(r'commands(?: with "(?P<text>[^"]+)")?: (?:not run, (?P<not_run>\S.*)|need (?P<needs>\S.*)|'
+                  r'(?P<interrupted>interrupted, )?exit status (?P<statuses>\d+(?: or \d+)*), \S.*)')
 
 
 @dataclasses.dataclass
 class Mark:
-    """Marks commands that contain `text` as not run (status is None) or as failing with `status`."""
+    """Says one thing about the commands that contain `text`."""
     where: str
     text: str
-    status: int | None
-    reason: str
+    not_run: str | None = None  # The reason.
+    needs: tuple = ()  # Names of requirements.
+    statuses: tuple = ()  # One of them is expected.
+    interrupted: bool = False  # By Ctrl-C.
     is_used: bool = False
 
 
@@ -43,7 +51,11 @@ class Mark:
 class Command:
     where: str
     text: str  # Without remarks and continued lines.
-    mark: Mark | None = None
+    block: str = ""  # Where its block begins.
+    not_run: str | None = None
+    needs: tuple = ()
+    statuses: tuple = (0,)
+    interrupted: bool = False
 
 
 @dataclasses.dataclass
@@ -66,7 +78,14 @@ def parse_mark(where, text):
     match = MARK.fullmatch(text)
     if match is None:
         raise SystemExit(f"{where}: cannot read the mark '{text}'\nhint: CONTRIBUTING.md has the form")
-    return Mark(where, match[1] or "", int(match[2]) if match[2] else None, match[3])
+    needs = tuple(match["needs"].split(" and ")) if match["needs"] else ()
+    for name in needs:
+        if name not in requirements.PROVIDERS:
+            raise SystemExit(f"{where}: there is no requirement '{name}'\nhint: tests/docs/requirements.py has "
+                             f"{', '.join(requirements.PROVIDERS)}")
+    return Mark(where, match["text"] or "", match["not_run"], needs,
+                tuple(int(status) for status in (match["statuses"] or "").split(" or ") if status),
+                match["interrupted"] is not None)
 
 
 class BlockReader:
@@ -130,12 +149,22 @@ def plain(text):
     return re.sub(r"\s*\\\n\s*", " ", text).strip()
 
 
-def mark_of(marks, text):
-    for mark in marks:
-        if mark.text in text:
-            mark.is_used = True
-            return mark
-    return None
+def marked(where, text, block, marks):
+    """Returns the command with what `marks` say. The first mark counts where several give a status or a
+    reason not to run; needs add up."""
+    not_run, needs, ending = None, (), None
+    for mark in (mark for mark in marks if mark.text in text):
+        if mark.not_run and not not_run:
+            not_run = mark.not_run
+        elif mark.statuses and not ending:
+            ending = mark
+        elif mark.needs:
+            needs += mark.needs
+        else:
+            continue
+        mark.is_used = True
+    return Command(where, text, block, not_run, needs, ending.statuses if ending else (0,),
+                   ending is not None and ending.interrupted)
 
 
 def commands_of(block):
@@ -155,8 +184,7 @@ def commands_of(block):
             begin = number
         held += ("\n" if held else "") + REMARK.sub("", line.removeprefix("$ "))
         if is_complete(held):
-            text = plain(held)
-            found.append(Command(f"{page}:{begin}", text, mark_of(block.marks, text)))
+            found.append(marked(f"{page}:{begin}", plain(held), block.where, block.marks))
             held = ""
     if held:
         raise SystemExit(f"{page}:{begin}: the command has no end: {held}")
@@ -212,5 +240,5 @@ def help_commands(words, text, marks):
     for line in text.split("\nExamples:\n")[1].splitlines():
         if re.match(r"  \S", line):
             command = plain(REMARK.sub("", line))
-            found.append(Command(f"{verb} --help", command, mark_of(of_verb, command)))
+            found.append(marked(f"{verb} --help", command, f"{verb} --help: {command}", of_verb))
     return found

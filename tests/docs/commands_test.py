@@ -1,10 +1,19 @@
-"""Tests of commands.py: which lines of a page are commands, and how marks apply."""
+"""Tests of commands.py, which lines of a page are commands and how marks apply, and of run_commands.py, which
+commands run."""
 
+import os
 import pathlib
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 import commands
+import requirements
+import run_commands
+import sandbox
+
+GPU = "an NVIDIA GPU"
 
 
 def read(text):
@@ -47,12 +56,28 @@ class Commands(unittest.TestCase):
 class Marks(unittest.TestCase):
     def test_a_mark_applies_to_the_next_block(self):
         page = "<!-- commands: not run, needs a GPU -->\n\n    attune devices\n\ntext\n\n    attune best\n"
-        self.assertEqual([command.mark and command.mark.reason for command in read(page)],
-                         ["needs a GPU", None])
+        self.assertEqual([command.not_run for command in read(page)], ["needs a GPU", None])
 
     def test_a_mark_with_a_text_applies_to_commands_that_contain_it(self):
         page = '<!-- commands with "best": exit status 3, no trial -->\n```sh\nattune best\nattune run\n```\n'
-        self.assertEqual([command.mark and command.mark.status for command in read(page)], [3, None])
+        self.assertEqual([command.statuses for command in read(page)], [(3,), (0,)])
+
+    def test_marks_of_a_block_add_up(self):
+        page = ('<!-- commands: need PostgreSQL and NATS -->\n<!-- commands with "run": need Octave -->\n'
+                '<!-- commands with "run": interrupted, exit status 3, jobs are left -->\n'
+                "```sh\nattune best\nattune run\n```\n")
+        best, run = read(page)
+        self.assertEqual((best.needs, best.statuses, best.interrupted), (("PostgreSQL", "NATS"), (0,), False))
+        self.assertEqual((run.needs, run.statuses, run.interrupted), (("PostgreSQL", "NATS", "Octave"), (3,), True))
+
+    def test_the_first_status_counts(self):
+        page = ('<!-- commands with "best": exit status 3, no trial -->\n<!-- commands: exit status 0 or 1, by the device -->\n'
+                "```sh\nattune best\nattune run\n```\n")
+        self.assertEqual([command.statuses for command in read(page)], [(3,), (0, 1)])
+
+    def test_an_unknown_requirement_is_an_error(self):
+        with self.assertRaisesRegex(SystemExit, "there is no requirement 'a typewriter'"):
+            read("<!-- commands: need a typewriter -->\n    attune devices\n")
 
     def test_marks_that_match_nothing_are_errors(self):
         for page in ('<!-- commands with "x": not run, no -->\n    attune devices\n',
@@ -60,6 +85,110 @@ class Marks(unittest.TestCase):
                      "<!-- commands: skipped -->\n    attune devices\n"):
             with self.assertRaises(SystemExit):
                 read(page)
+
+
+class FakeSandbox:
+    """Runs nothing: each command ends with status 0."""
+
+    def __init__(self, lacking=()):
+        self.lacking, self.ran = lacking, []
+
+    def lacks(self, needs):
+        return next((name for name in needs if name in self.lacking), None)
+
+    def adapted(self, command):
+        return command
+
+    def prepare(self, _):
+        return None
+
+    def run(self, command, *_):
+        self.ran.append(command)
+        return 0, ""
+
+
+class Running(unittest.TestCase):
+    def run_commands(self, page, folder, needing=None):
+        options = types.SimpleNamespace(needing=needing, devices=set(), verbose=False,
+                                        repository=pathlib.Path(__file__).resolve().parents[2])
+        report = run_commands.Report("page")
+        for command in read(page):
+            run_commands.run_command(options, folder, command, report)
+        return report
+
+    def test_a_command_runs_if_the_machine_has_what_it_needs(self):
+        folder = FakeSandbox()
+        report = self.run_commands("<!-- commands: need Octave -->\n    octave script.m\n", folder)
+        self.assertEqual((folder.ran, report.run, report.not_run), (["octave script.m"], 1, 0))
+
+    def test_a_command_is_skipped_with_the_reason_if_the_machine_lacks_what_it_needs(self):
+        folder = FakeSandbox(lacking={"Octave"})
+        report = self.run_commands("<!-- commands: need Octave -->\n    octave script.m\n", folder)
+        self.assertEqual((folder.ran, report.lines), ([], ["not run, needs Octave: octave script.m"]))
+
+    def test_commands_with_a_test_of_their_own_run_only_there(self):
+        page = f"<!-- commands: need {GPU} -->\n    octave script.m\n"
+        self.assertEqual(self.run_commands(page, FakeSandbox()).lines,
+                         [f"not run, needs {GPU}, see docs_commands_gpu: octave script.m"])
+        self.assertEqual(self.run_commands(page, FakeSandbox(), needing=GPU).run, 1)
+
+    def test_another_status_than_that_of_the_mark_fails(self):
+        report = self.run_commands("<!-- commands: exit status 3, why -->\n    octave script.m\n", FakeSandbox())
+        self.assertEqual(report.failed, 1)
+
+    def test_a_test_of_a_need_selects_whole_blocks(self):
+        page = (f'<!-- commands with "run": need {GPU} -->\n```sh\nattune tune\nattune run\n```\n'
+                "```sh\nattune best\n```\n")
+        groups = {"page": read(page), "other": read("    attune devices\n")}
+        chosen = run_commands.selected(groups, [], GPU)
+        self.assertEqual({name: [command.text for command in group] for name, group in chosen.items()},
+                         {"page": ["attune tune", "attune run"]})
+        self.assertEqual(run_commands.selected(groups, ["other"], None), {"other": groups["other"]})
+        self.assertEqual(run_commands.selected(groups, ["other"], GPU), {})
+
+
+class Sandboxes(unittest.TestCase):
+    def setUp(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        options = types.SimpleNamespace(repository=root, bin=root / "none", plugins=root / "none",
+                                        devices=set(), libraries=set())
+        self.folder = sandbox.Sandbox(options, pathlib.Path(scratch.name))
+
+    def test_a_requirement_is_provided_once(self):
+        asked = []
+        fake = {"here": lambda _: asked.append("here"), "not here": lambda _: "no device"}
+        with unittest.mock.patch.object(requirements, "PROVIDERS", fake):
+            self.assertIsNone(self.folder.lacks(("here",)))
+            self.assertEqual(self.folder.lacks(("here", "not here")), "not here (no device)")
+        self.assertEqual(asked, ["here"])
+
+    def test_a_gpu_is_what_attune_lists(self):
+        self.assertEqual(self.folder.lacks((GPU,)), f"{GPU} (there is no usable cuda:0)")
+        self.folder.provided.clear()
+        self.folder.options.devices = {"cpu", "cuda:0"}
+        self.assertIsNone(self.folder.lacks((GPU,)))
+
+    def test_what_examples_stand_for_is_replaced(self):
+        text = "attune worker --db postgresql://attune@db/attune --job 4711"
+        self.assertEqual(self.folder.adapted(text), text + " --per-problem 5s")
+        self.folder.names.update(database="127.0.0.1:15432", job=7)
+        self.assertEqual(self.folder.adapted(text),
+                         "attune worker --db postgresql://attune@127.0.0.1:15432/attune --job 7 --per-problem 5s")
+
+    def test_commands_are_interrupted_by_control_c_or_end_at_their_limit(self):
+        with unittest.mock.patch.object(sandbox, "INTERRUPT_S", 0.5):
+            self.assertEqual(self.folder.run("sleep 60", interrupted=True)[0], 130)
+            self.assertEqual(self.folder.run("true", interrupted=True)[0], sandbox.ENDED_EARLY)
+            self.assertEqual(self.folder.run("sleep 60", timeout_s=0.5)[0], sandbox.TIMED_OUT)
+            waits = "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(3)); signal.pause()"
+            self.assertEqual(self.folder.run(f"python3 -c '{waits}'", interrupted=True)[0], 3)
+
+    def test_an_energy_counter_is_provided(self):
+        with self.folder:
+            self.assertIsNone(self.folder.lacks(("an energy counter",)))
+            self.assertTrue(os.path.exists(self.folder.environment["ATTUNE_POWERCAP"]))
 
 
 if __name__ == "__main__":

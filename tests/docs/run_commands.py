@@ -2,10 +2,13 @@
 
   run_commands.py --repository . --bin BIN --plugins PLUGINS              all commands
   run_commands.py ... --only docs/blas.md --only help_0 --verbose         the commands of some groups
+  run_commands.py ... --needing 'an NVIDIA GPU'                           blocks with a command that needs it
 
 A group is a page, or the examples of some verbs. Its commands run in order in a sandbox and must end
-with status 0, or with the status of their mark. attune parses commands that are marked as not run:
-their verb and options must exist. The test prints every command that does not run, with the reason.
+with status 0, or with the status of their mark. attune parses commands that do not run, because of
+their mark or because this machine lacks what they need: their verb and options must exist. The test
+prints every command that does not run, with the reason. Exit status 77: the machine lacks what --needing
+names.
 """
 
 import argparse
@@ -22,6 +25,7 @@ import tempfile
 import time
 
 import commands
+import requirements
 import sandbox
 
 # Verbs whose examples share a sandbox, in the order of their dependencies.
@@ -29,9 +33,9 @@ HELP_GROUPS = (
     ("", "devices", "solvers", "problems", "import", "tune", "best", "explain", "run", "export",
      "report", "build", "package", "package create", "package verify", "package lint",
      "package show", "networks"),
-    ("session new", "jobs load", "applicability", "jobs cancel", "jobs retry", "session", "jobs",
-     "jobs list", "worker", "status", "workers", "reconcile", "golden", "golden create",
-     "golden add", "golden approve", "golden diff", "golden show", "golden list", "golden export",
+    ("session new", "jobs load", "applicability", "jobs cancel", "jobs retry", "status", "worker",
+     "workers", "reconcile", "session", "jobs", "jobs list", "golden", "golden create", "golden add",
+     "golden approve", "golden diff", "golden show", "golden list", "golden export",
      "golden rollback", "session list", "session show", "session diff", "session close"),
     ("replay", "blas", "cublas", "capture", "profile", "tunable", "miopen import", "miopen export",
      "miopen", "miopen lint", "miopen convert", "miopen merge", "miopen diff", "seer", "seer train",
@@ -39,6 +43,7 @@ HELP_GROUPS = (
      "model", "model evaluate", "model show"),
 )
 PROBE = "--no-such-option"
+SKIPPED = 77
 REFUSED_PROBE = f"The following argument was not expected: {PROBE}."
 
 
@@ -117,45 +122,55 @@ def missing(text, usable):
                  if re.search(rf"(?:^|\| ){re.escape(name)} ", text) and not shutil.which(name)), None)
 
 
-def run_command(options, folder, command, usable, report):
-    text = folder.adapted(command.text)
-    lacks = missing(text, usable)
-    if lacks or (command.mark and command.mark.status is None):
-        report.skip(command, f"needs {lacks}" if lacks else command.mark.reason)
-        if error := error_without_run(options, folder, text):
+def reason_not_to_run(options, folder, command):
+    if command.not_run:
+        return command.not_run
+    for name in command.needs:
+        if name in requirements.TESTS and name != options.needing:
+            return f"needs {name}, see {requirements.TESTS[name]}"
+    lacks = folder.lacks(command.needs) or missing(command.text, options.devices)
+    return f"needs {lacks}" if lacks else None
+
+
+def run_command(options, folder, command, report):
+    if reason := reason_not_to_run(options, folder, command):
+        report.skip(command, reason)
+        if error := error_without_run(options, folder, folder.adapted(command.text)):
             report.fail(command, error)
         return
-    if error := folder.prepare(text):
+    if error := folder.prepare(command.text):
         report.fail(command, error)
         return
     report.run += 1
+    text = folder.adapted(command.text)
+    timeout_s = sandbox.TIMEOUT_OF_MINUTES_S if "minutes" in command.needs else sandbox.TIMEOUT_S
     begin = time.monotonic()
-    status, printed = folder.run(text)
+    status, printed = folder.run(text, command.interrupted, timeout_s)
     if options.verbose:
         report.lines.append(
             f"{command.where}: {text}: {status} ({time.monotonic() - begin:.1f} s)\n{printed}")
-    expected = command.mark.status if command.mark else 0
-    if status != expected:
-        what = (f"does not end within {sandbox.TIMEOUT_S} s" if status is None
-                else f"exit status {status}, expected {expected}")
+    if status not in command.statuses:
+        what = f"exit status {status}, expected {' or '.join(map(str, command.statuses))}"
         report.fail(command, f"  run as: {text}\n  {what}\n{printed[-2000:]}")
 
 
-def run_group(options, name, group, usable):
+def run_group(options, name, group):
     report, begin = Report(name), time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = sandbox.Sandbox(options, pathlib.Path(scratch))
-        for command in group:
-            run_command(options, folder, command, usable, report)
+        with sandbox.Sandbox(options, pathlib.Path(scratch)) as folder:
+            for command in group:
+                run_command(options, folder, command, report)
     report.seconds = time.monotonic() - begin
     return report
 
 
-def usable_devices(options):
-    printed = subprocess.run([options.bin / "attune", "devices", "--json"], capture_output=True,
-                             text=True, check=True).stdout
-    return {device["spec"] for backend in json.loads(printed)["backends"]
-            for device in backend["devices"] if device["usable"]}
+def add_machine(options):
+    """Adds what the machine has to the options of the program."""
+    backends = json.loads(subprocess.run([options.bin / "attune", "devices", "--json"], capture_output=True,
+                                         text=True, check=True).stdout)["backends"]
+    options.devices = {device["spec"] for backend in backends for device in backend["devices"] if device["usable"]}
+    options.libraries = {library["name"] for backend in backends for library in backend["libraries"]
+                         if library["available"]}
 
 
 # ---- groups -----------------------------------------------------------------------------------------
@@ -170,6 +185,17 @@ def help_groups(verbs, marks):
         groups[f"help_{number}"] = [command for command in found
                                     if not (command.text in seen or seen.add(command.text))]
     return groups
+
+
+def selected(groups, only, needing):
+    """Returns the groups called `only`, and of them the blocks with a command that needs `needing`; all
+    of them where these are empty."""
+    found = {name: group for name, group in groups.items() if not only or name in only}
+    if needing:
+        blocks = {command.block for group in found.values() for command in group if needing in command.needs}
+        found = {name: [command for command in group if command.block in blocks]
+                 for name, group in found.items()}
+    return {name: group for name, group in found.items() if group}
 
 
 def group_errors(verbs, marks):
@@ -202,6 +228,7 @@ def options_of_program():
     parser.add_argument("--bin", type=lambda text: pathlib.Path(text).resolve(), required=True)
     parser.add_argument("--plugins", type=lambda text: pathlib.Path(text).resolve(), required=True)
     parser.add_argument("--only", action="append", default=[], metavar="GROUP")
+    parser.add_argument("--needing", choices=requirements.TESTS, metavar="REQUIREMENT")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--verbose", action="store_true")
     return parser.parse_args()
@@ -222,12 +249,14 @@ def main():
     for page in pages:
         for where, text in commands.mentions(options.repository, page):
             errors += mention_errors(where, text, verbs)
-    usable = usable_devices(options)
-    chosen = {name: group for name, group in groups.items()
-              if group and (not options.only or name in options.only)}
+    add_machine(options)
+    if options.needing and (lacks := requirements.PROVIDERS[options.needing](argparse.Namespace(options=options))):
+        print(f"skipped: needs {options.needing} ({lacks})")
+        return SKIPPED
+    chosen = selected(groups, options.only, options.needing)
     reports = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        started = [pool.submit(run_group, options, *item, usable) for item in chosen.items()]
+        started = [pool.submit(run_group, options, *item) for item in chosen.items()]
         for future in concurrent.futures.as_completed(started):
             report = future.result()
             reports.append(report)

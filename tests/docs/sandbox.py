@@ -3,21 +3,48 @@ adapt commands to it. Commands write only inside this folder.
 """
 
 import bz2
+import contextlib
 import gzip
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 
+import requirements
+
 TIMEOUT_S = 120
+TIMEOUT_OF_MINUTES_S = 600
+INTERRUPT_S = 2  # When Ctrl-C comes.
+TIMED_OUT, ENDED_EARLY = "timed out", "ended before Ctrl-C"  # Instead of an exit status.
 PLUGINS = ("opencl", "cuda", "hip")  # Not oneDNN: tuning its hundreds of candidates takes long.
 
-# Folders in the documentation, and their replacements.
-PLACES = {"/tmp/": "tmp/", "/opt/model/": "model/"}
+# What the documentation writes, as a pattern, and what stands for it here. {NAMES} are below.
+SUBSTITUTES = (
+    (r"/tmp/", "tmp/"),
+    (r"/opt/model/", "model/"),
+    (r"/etc/ssl/certs/", "certs/"),
+    (r"/opt/rocm/bin/fin\b", "{repository}/tests/fin/stand_in_fin.py"),
+    (r"--repository \.(?= )", "--repository {repository}"),
+    (r"\bHASH\b", "{hash}"),
+    (r"\b4711\b", "{job}"),
+    (r"@db(?:\.example)?/", "@{database}/"),
+    (r"nats://queue\b", "nats://{queue}"),
+    (r"\bqueue\.example\b", "{queue_cluster}"),
+    (r"\bLIST\b", "tests/data/driver/resnet50.txt"),
+    # Less of the same, which suffices here.
+    (r"\bmodels --only \w+", r"\g<0> --splits 1"),
+    (r"--count 4\b", "--count 1"),
+    (r"--tuned 20 --per-problem-ms 2500\b", "--pictures 3 --tuned 1 --per-problem-ms 300"),
+    (r"--layers 450\b", "--layers 2"),
+)
+# What {NAMES} are until requirements.py or a command before tells better.
+NAMES = {"hash": "HASH", "job": "4711", "database": "db", "queue": "queue", "queue_cluster": "queue.example"}
 # Shorter durations, which suffice here.
 TIMES = {"--budget": "20s", "--per-problem": "100ms", "--time": "20ms"}
 SESSION_TIMES = {"--budget": "100s", "--per-problem": "30s"}  # A golden version needs a decision.
+WORKER_TIMES = {"--per-problem": "5s"}  # Every job of a problem has its turn.
 KERNEL_TIMES = {"--budget": "60s", "--per-problem": "2s"}  # Own kernels are compiled first.
 
 # Lists that are shortened, as {file: pattern of the kept lines}. Their images become small.
@@ -39,6 +66,7 @@ COPIES = {
     "trace.csv": "tests/data/seer/profilers/nvprof_gpu_trace.csv",
     "metrics.csv": "tests/data/seer/profilers/nvprof_metrics.csv",
     "layers.txt": "tests/data/seer/profilers/layers.txt",
+    "runs/1/tunableop_untuned0.csv": "tests/data/tunableop/untuned.csv",
 }
 # (pattern of commands with a need, pattern of commands that meet it, a command for other pages).
 NEEDS = (
@@ -58,7 +86,12 @@ NEEDS = (
      "attune import shapes.txt --tag shapes --session may && "
      "attune jobs load --session may --tag shapes --steps perf:measure"),
     (r"--session june\b", r"session new june\b", "attune session new june --device cpu"),
-    (r"tunable attune_tunable_untuned0.csv", r"RECORD_UNTUNED=1",
+    (r"export --tag llm --device cuda:0", r"tune --tag llm --device cuda:0",
+     "attune tune --tag llm --device cuda:0 --per-problem 100ms"),
+    (r"model fit --device cuda:0 --operator conv", r"tune --tag convolutions --device cuda:0",
+     "attune import tests/data/driver/resnet50.txt --tag convolutions && "
+     "attune tune --tag convolutions --device cuda:0 --per-problem 1s"),
+    (r"tunable '?attune_tunable_untuned", r"RECORD_UNTUNED=1",
      "ATTUNE_TUNABLE_ENABLED=1 ATTUNE_TUNABLE_TUNING=0 ATTUNE_TUNABLE_RECORD_UNTUNED=1 ./program"),
     (r"export --kernel matmul.json", r"tune --kernel matmul.json",
      "attune tune --kernel matmul.json --size m=512,n=512,k=256 --per-problem 2s"),
@@ -69,10 +102,11 @@ def with_times(command):
     if not re.search(r"\battune\b", command):
         return command
     times = (SESSION_TIMES if "--session" in command else
+             WORKER_TIMES if re.match("attune worker ", command) else
              KERNEL_TIMES if "--kernel" in command else TIMES)
     for option, time in times.items():
         command = re.sub(rf"{option} \S+", f"{option} {time}", command)
-    if re.match(r"attune (?:--db \S+ )?tune ", command) and "--per-problem" not in command:
+    if re.match(r"attune (?:--db \S+ )?(?:tune|worker) ", command) and "--per-problem" not in command:
         command += f" --per-problem {times['--per-problem']}"
     return command
 
@@ -83,26 +117,31 @@ def shorten_list(path, pattern):
     path.write_text("\n".join(lines) + "\n")
 
 
+def ending(child, interrupted, timeout_s):
+    """Waits for the leader of a process group, which gets Ctrl-C if `interrupted`."""
+    try:
+        if interrupted:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(INTERRUPT_S)
+                return ENDED_EARLY
+            os.killpg(child.pid, signal.SIGINT)
+        status = child.wait(timeout_s)
+        return 128 - status if status < 0 else status
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return TIMED_OUT
+
+
 class Sandbox:
+    """`options` has `repository`, `bin`, `plugins`, and what `attune devices` lists: `devices`, `libraries`.
+    A context, because servers end with it."""
+
     def __init__(self, options, path):
-        self.path, self.hash, self.made = path, "HASH", set()
-        here, root = options.repository / "tests/docs", options.repository
-        shutil.copytree(here / "fixtures", path, dirs_exist_ok=True)
-        shutil.copytree(root / "examples", path / "examples")
-        shutil.copytree(root / "tests/data", path / "tests/data")
-        for name, pattern in SHORT_LISTS.items():
-            shorten_list(path / name, pattern)
-        for copy, original in COPIES.items():
-            content = (root / original).read_bytes()
-            (path / copy).parent.mkdir(exist_ok=True)
-            if original.endswith(".gz") and not copy.endswith(".gz"):
-                content = gzip.decompress(content)
-            (path / copy).write_bytes(bz2.compress(content) if copy.endswith(".bz2") else content)
-        for folder in ("tmp", "model", "home"):
-            (path / folder).mkdir()
-        for name, binary in (("simulate", "attune_docs_simulate"), ("program", "gemm_in_c")):
-            if (options.bin / binary).exists():
-                (path / name).symlink_to(options.bin / binary)
+        self.options, self.path, self.made, self.provided = options, path, set(), {}
+        self.names = {**NAMES, "repository": options.repository}
+        self.resources = contextlib.ExitStack()
+        self.copy_files()
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("ATTUNE_", "XDG_"))}
         plugins = [plugin for plugin in PLUGINS if (options.plugins / f"attune_{plugin}.so").exists()]
@@ -112,31 +151,63 @@ class Sandbox:
             "ATTUNE_LOCK_FOLDER": str(path / "home"),  # Sandboxes do not wait for each other.
             "OMP_WAIT_POLICY": "passive"})  # Spinning threads disturb the other sandbox.
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.resources.close()
+
+    def copy_files(self):
+        path, root = self.path, self.options.repository
+        shutil.copytree(root / "tests/docs/fixtures", path, dirs_exist_ok=True)
+        for folder in ("examples", "deploy", "tests/data"):
+            shutil.copytree(root / folder, path / folder)
+        for name, pattern in SHORT_LISTS.items():
+            shorten_list(path / name, pattern)
+        for copy, original in COPIES.items():
+            content = (root / original).read_bytes()
+            (path / copy).parent.mkdir(parents=True, exist_ok=True)
+            if original.endswith(".gz") and not copy.endswith(".gz"):
+                content = gzip.decompress(content)
+            (path / copy).write_bytes(bz2.compress(content) if copy.endswith(".bz2") else content)
+        for folder in ("tmp", "model", "home", "certs"):
+            (path / folder).mkdir()
+        for name, target in (("simulate", self.options.bin / "attune_docs_simulate"),
+                             ("program", self.options.bin / "gemm_in_c"), ("tests/docs", root / "tests/docs"),
+                             ("build/dev/bin", self.options.bin), ("build/release/bin", self.options.bin),
+                             ("build/dev/lib/attune", self.options.plugins)):
+            if target.exists():
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                (path / name).symlink_to(target)
+
+    def lacks(self, needs):
+        """Provides what a command needs. Returns what this machine lacks of it, with the reason, or None."""
+        for name in needs:
+            if name not in self.provided:
+                self.provided[name] = requirements.PROVIDERS[name](self)
+            if reason := self.provided[name]:
+                return f"{name} ({reason})"
+        return None
+
     def adapted(self, command):
-        for place, here in PLACES.items():
-            command = command.replace(place, here)
-        command = re.sub(r"\bHASH\b", self.hash, command)
+        for pattern, substitute in SUBSTITUTES:
+            command = re.sub(pattern, lambda match: match.expand(substitute).format_map(self.names), command)
         return " && ".join(with_times(part) for part in command.split(" && "))
 
-    def run(self, command):
-        """Returns (exit status, output); status None after TIMEOUT_S. Exported variables stay set."""
+    def run(self, command, interrupted=False, timeout_s=TIMEOUT_S):
+        """Returns (exit status, output), or another ending. Exported variables stay set."""
         script = (f"[ ! -f home/exported ] || . home/exported\n{command}\n"
                   "status=$?\nexport -p > home/exported\nexit $status\n")
         # A file, because a process in the background may hold a pipe open.
         with open(self.path / "home/printed", "w+", errors="replace") as output:
-            child = subprocess.Popen(["bash", "-c", script], cwd=self.path, env=self.environment,
-                                     stdin=subprocess.DEVNULL, stdout=output,
+            child = subprocess.Popen(["env", "--default-signal=INT", "bash", "-c", script], cwd=self.path,
+                                     env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
                                      stderr=subprocess.STDOUT, start_new_session=True)
-            try:
-                status = child.wait(TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-                status = None
+            status = ending(child, interrupted, timeout_s)
             output.seek(0)
             printed = output.read()
         if created := re.search(r"\b([0-9a-f]{32,64})\b\s*$", printed):
-            self.hash = created[1]
+            self.names["hash"] = created[1]
         return status, printed
 
     def prepare(self, command):
@@ -149,4 +220,13 @@ class Sandbox:
                 status, printed = self.run(setup)
                 if status != 0:
                     return f"cannot prepare it by '{setup}': exit status {status}\n{printed}"
+        if re.search(r"\b4711\b", command):
+            return self.find_job()
+        return None
+
+    def find_job(self):
+        status, printed = self.run("attune jobs list --session may --state queued --json")
+        if status != 0 or not (jobs := json.loads(printed)):
+            return f"cannot find a queued job: exit status {status}\n{printed}"
+        self.names["job"] = jobs[0]["id"]
         return None
