@@ -72,6 +72,8 @@ Status Refuse(int count, std::string_view why) {
 }
 
 Status CheckRoom(int count) {
+  // Even to look at the limits may be forbidden.
+  if (HasNewCallFilter()) return Refuse(count, "the program filters its system calls (seccomp)");
   if (WasRefusedLately(count)) {
     return ResourceExhausted(
         fmt::format("cannot start {} threads: the limits of this process were reached less than a "
@@ -86,7 +88,7 @@ Status CheckRoom(int count) {
                               room, kThreadReserve));
   }
   if (AddressRoom() < kAddressReserveBytes) {
-    return Refuse(count, "the address space of this process is limited (ulimit -v, ulimit -d)");
+    return Refuse(count, "the address space of this process is limited (ulimit -v, -d or -l)");
   }
   return Status::Ok();
 }

@@ -219,11 +219,13 @@ uint64_t RoomInAddressSpace(const char* proc) {
 
 // Under mlockall(MCL_FUTURE) every new mapping counts towards RLIMIT_MEMLOCK. Nothing but a mapping
 // tells: one as large as the limit is refused then. Without access to it, no page is made.
-uint64_t RoomToLock(const char* proc) {
+uint64_t RoomToLock(const char* proc, uint64_t in_space) {
   const uint64_t limit = LimitOf(RLIMIT_MEMLOCK);
   const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   if (limit >= kUnlimitedRoom - page_bytes) return kUnlimitedRoom;
   const size_t bytes = limit - limit % page_bytes + page_bytes;
+  // The mapping must not take what another thread is about to need.
+  if (bytes > in_space / 2) return kUnlimitedRoom;
   void* mapping =
       ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping != MAP_FAILED) {
@@ -249,7 +251,8 @@ uint64_t ThreadRoom(const RoomSources& sources) {
 }
 
 uint64_t AddressRoom(const RoomSources& sources) {
-  return Smaller(RoomInAddressSpace(sources.proc), RoomToLock(sources.proc));
+  const uint64_t in_space = RoomInAddressSpace(sources.proc);
+  return Smaller(in_space, RoomToLock(sources.proc, in_space));
 }
 
 uint64_t MemoryRoom(const RoomSources& sources) {
@@ -270,7 +273,7 @@ bool HasDescriptors(int count) {
 
 const char* ScarceForLoading(const RoomSources& sources) {
   if (!HasDescriptors(kDescriptorReserve)) return "open files (ulimit -n)";
-  if (AddressRoom(sources) < kAddressReserveBytes) return "address space (ulimit -v, ulimit -d)";
+  if (AddressRoom(sources) < kAddressReserveBytes) return "address space (ulimit -v, -d or -l)";
   if (MemoryRoom(sources) < kMemoryReserveBytes) return "memory of the cgroup (memory.max)";
   return nullptr;
 }

@@ -51,7 +51,7 @@ inline constexpr uint64_t kMemoryReserveBytes = uint64_t{256} << 20;
 // Files that are open at one time while a library with its dependencies, or a database, loads.
 inline constexpr int kDescriptorReserve = 8;
 
-// The scarce resource for a message, such as "address space (ulimit -v, ulimit -d)"; null if there
+// The scarce resource for a message, such as "address space (ulimit -v, -d or -l)"; null if there
 // is none. While one is scarce, attune loads no library.
 const char* ScarceForLoading(const RoomSources& sources = {});
 

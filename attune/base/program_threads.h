@@ -6,8 +6,9 @@
 
 namespace attune {
 
-// The program's own setting while calls in flight replace it in a library that both use; 0: no call
-// does. One for the process, as the settings of those libraries are.
+// The program's own setting while calls in flight replace it in a library that both use, less than
+// 0 if it has set none; 0: no call does. One for the process, as the settings of those libraries
+// are.
 inline constinit std::atomic<int> replaced_thread_setting{0};
 
 // Asks the program for its setting. Thread-safe if `ask` is.
@@ -19,7 +20,7 @@ struct ThreadLimit {
   int Now() const {
     if (ask == nullptr) return 0;
     const int replaced = replaced_thread_setting.load(std::memory_order_relaxed);
-    const int now = replaced > 0 ? replaced : ask(context);
+    const int now = replaced != 0 ? replaced : ask(context);
     return now > 0 ? now : 0;
   }
   bool Allows(int threads) const {

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "attune/base/call_filter.h"
+
 namespace attune {
 namespace {
 
@@ -29,7 +31,8 @@ constinit thread_local AmpleStack ample_stack;
 
 bool LookForAmpleStack(uintptr_t at) {
   if (ample_stack.floor != 0) return false;
-  ample_stack = BoundsOfThisThread();
+  // For the main thread the C library reads a file, which a new filter may forbid.
+  ample_stack = HasNewCallFilter() ? AmpleStack{kNowhere, 0} : BoundsOfThisThread();
   return at - ample_stack.floor < ample_stack.span;
 }
 

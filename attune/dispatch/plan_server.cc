@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/fork_gate.h"
+#include "attune/dispatch/apart_plans.h"
 
 namespace attune {
 namespace {
@@ -29,20 +30,6 @@ MissReason ReasonOf(const Serving& serving, const Option& option) {
   return has_records ? MissReason::kStale : MissReason::kUnrecorded;
 }
 
-// Marks keys of plans that are kept apart from those of calls. No call has such a key: struct keys
-// have more words, and keys from problem text end in 0.
-enum class Apart : uint64_t { kCaptured = 1, kFrugal = 2, kLimited = 3 };
-
-PlanKey KeyOfApart(const Problem& problem, uint64_t workspace_limit_bytes, Apart apart) {
-  const Fingerprint fingerprint = KeyOf(problem);
-  PlanKey key;
-  key.Append(fingerprint.high);
-  key.Append(fingerprint.low);
-  key.Append(workspace_limit_bytes);
-  key.Append(static_cast<uint64_t>(apart));
-  return key;
-}
-
 PlanKey KeyOfCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
   return KeyOfApart(problem, workspace_limit_bytes, Apart::kCaptured);
 }
@@ -59,14 +46,6 @@ std::vector<std::unique_ptr<const Dispatcher>> SubstitutesOf(const DispatchParts
   options.forced = {};
   substitutes.push_back(std::make_unique<const Dispatcher>(parts, std::move(options)));
   return substitutes;
-}
-
-// True if no record changes what the slot holds.
-bool IsForLimits(const PlanSlot& slot, const Plan& plan) {
-  const auto is = [&](Apart apart) {
-    return slot.key() == KeyOfApart(plan.problem(), plan.workspace_limit_bytes(), apart);
-  };
-  return is(Apart::kFrugal) || is(Apart::kLimited);
 }
 
 Launches LaunchesOf(const PlanSlot& slot, const Plan& plan) {
@@ -179,6 +158,7 @@ Plan* PlanServer::FindOrMakeLimited(const Problem& problem, uint64_t workspace_l
                                     const Status& why) {
   if (Plan* frugal = FindOrMakeFrugal(problem, workspace_limit_bytes)) return frugal;
   return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, Apart::kLimited), [&] {
+    totals_->misses.fetch_add(1, std::memory_order_relaxed);
     if (GuestThread::MayGoOn()) AfterFailure(problem, why, Launches::kExecuted, false);
     return std::make_unique<Plan>(problem, workspace_limit_bytes, why);
   });
@@ -515,6 +495,8 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   stop_ns_.compare_exchange_strong(not_stopped, now_ns);
   // An exit destroys the static objects of a running compiler, which would crash the program.
   const int64_t compiler_ns = compilers_at_work_ > 0 ? stop_ns_ + kCompilerPatience.count() : 0;
+  // It ends while the others are waited for.
+  (void)reserve_.Stop(std::chrono::nanoseconds(0));
   const bool loads_ended = loads_.Stop(TimeUntil(std::max(deadline_ns, compiler_ns)));
   const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));
   return reserve_.Stop(TimeUntil(deadline_ns)) && tunings_ended && loads_ended;

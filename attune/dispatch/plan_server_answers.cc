@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/dispatch/apart_plans.h"
 #include "attune/dispatch/plan_server.h"
 
 namespace attune {
@@ -14,7 +15,7 @@ bool PlanServer::HasPlanFor(const Problem& problem, uint64_t workspace_limit_byt
   return std::any_of(slots.begin(), slots.end(), [&](const auto& slot) {
     const Plan* plan = slot->current();
     return plan != nullptr && plan->workspace_limit_bytes() == workspace_limit_bytes &&
-           plan->problem() == problem;
+           plan->problem() == problem && !IsForLimits(*slot, *plan);
   });
 }
 

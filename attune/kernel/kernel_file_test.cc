@@ -312,7 +312,7 @@ TEST(KernelLibraryTest, AFolderThatTheUserNamedAndIsNotThereIsReported) {
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_FALSE(reports[0].available);
   EXPECT_EQ(reports[0].chosen_by, "ATTUNE_KERNEL_PATH");
-  EXPECT_THAT(reports[0].missing, HasSubstr("absent cannot be read"));
+  EXPECT_THAT(reports[0].missing, HasSubstr("absent: No such file or directory"));
   EXPECT_TRUE(without.empty());
 }
 

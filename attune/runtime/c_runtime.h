@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "attune/attune.h"
 #include "attune/base/cancellation_held.h"
 #include "attune/base/file_size_signal.h"
@@ -140,7 +138,8 @@ void Clear(T** out) {
 
 // For a C function that was called with a null where it needs something.
 inline Status NullArgument(std::string_view function) {
-  return InvalidArgument(fmt::format("An argument of {} is null.", function));
+  // Without a library: this is said even if the program replaces a part of one.
+  return InvalidArgument("An argument of " + std::string(function) + " is null.");
 }
 
 // A copy of `text` for attune_free.

@@ -2,11 +2,16 @@
 
 #include <pthread.h>
 
+#include "attune/base/program_threads.h"
+
 namespace attune {
 
 void WatchForks() {
-  static const int registered = ::pthread_atfork(
-      nullptr, nullptr, [] { forks_since_watched.fetch_add(1, std::memory_order_relaxed); });
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
+    forks_since_watched.fetch_add(1, std::memory_order_relaxed);
+    // Of calls that other threads of the parent were in.
+    replaced_thread_setting.store(0, std::memory_order_relaxed);
+  });
   (void)registered;
 }
 

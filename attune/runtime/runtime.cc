@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/call_filter.h"
 #include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
@@ -290,6 +291,7 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
 
 void Runtime::WriteUntuned(std::chrono::milliseconds lock_timeout) {
   if (tunable_ == nullptr) return;  // Nothing of this run time has served yet.
+  if (HasNewCallFilter()) return;   // The program may have forbidden itself to open files.
   const Status written = tunable_->WriteUntuned(lock_timeout);
   if (!written.ok()) tunable_->Log(LogLevel::kWarning, written.message());
 }

@@ -76,7 +76,7 @@ Status CheckRoom() {
   }
   if (AddressRoom() == kUnlimitedRoom) return Status::Ok();
   return ResourceExhausted(
-      "cannot start the tuner: the address space is limited (ulimit -v, ulimit -d), and some "
+      "cannot start the tuner: the address space is limited (ulimit -v, -d or -l), and some "
       "libraries fail under such a limit");
 }
 

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/call_filter.h"
 #include "attune/base/file.h"
 #include "attune/base/file_size_signal.h"
 #include "attune/base/unix_time.h"
@@ -138,6 +139,7 @@ SpoolRefusal SpoolFile::AppendAtOnce(std::string_view lines) {
 }
 
 Status SpoolFile::Write(std::string_view lines, size_t beyond) {
+  if (HasNewCallFilter()) return StatusOf(OfSystem(EPERM));
   if (user_ != ::geteuid()) {
     user_ = ::geteuid();
     folder_ = SpoolFolderOf(place_.database, user_);
@@ -150,6 +152,8 @@ Status SpoolFile::Write(std::string_view lines, size_t beyond) {
 
 SpoolRefusal SpoolFile::TryWrite(std::string_view lines, size_t beyond) {
   SpoolRefusal refusal;
+  // The program has forbidden itself more than attune can know of.
+  if (HasNewCallFilter()) return OfSystem(EPERM);
   // An importer may remove an empty folder before the file is created.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const UniqueFd folder = OpenOwnSpoolFolderAtOnce(folder_);

@@ -85,7 +85,7 @@ TEST(ResultsFileTest, GarbageIsKeptByteForByteAndNamedByLine) {
   EXPECT_EQ(file.lines[1].kind, FileLineKind::kBlank);
   EXPECT_EQ(file.lines[2].kind, FileLineKind::kBlank);
   EXPECT_EQ(file.lines[3].kind, FileLineKind::kUnreadable);
-  EXPECT_THAT(file.lines[4].reason, HasSubstr("Expected a time in milliseconds"));
+  EXPECT_THAT(file.lines[4].reason, HasSubstr("Expected a measurable time in milliseconds"));
   EXPECT_EQ(file.lines[5].kind, FileLineKind::kResult);
   EXPECT_EQ(file.lines[6].kind, FileLineKind::kUnreadable);
   EXPECT_EQ(file.lines[7].kind, FileLineKind::kUnreadable);

@@ -358,7 +358,7 @@ bool CanSetThreadCount() {
 Status CheckMemory() {
   if (MayCompileInMemory()) return Status::Ok();
   return ResourceExhausted(
-      "oneDNN makes no primitives: too little is left of the address space (ulimit -v, ulimit -d)");
+      "oneDNN makes no primitives: too little is left of the address space (ulimit -v, -d or -l)");
 }
 
 Status CheckResources(int threads) {

@@ -1,6 +1,7 @@
 #include "faces/blas/program_threads.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "faces/preload/lookup.h"
 
@@ -20,17 +21,29 @@ void Find(const void* beside, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(face::FindBeside(beside, name));
 }
 
+// The names of OpenBLAS: plain, of 64-bit integers, and both inside PyPI's NumPy and SciPy.
+void FindOfOpenBlas(const void* beside, const char* name, Count*& function) {
+  constexpr size_t kMaxName = 64;
+  for (const char* prefix : {"", "scipy_"}) {
+    for (const char* suffix : {"", "64_"}) {
+      char whole[kMaxName];
+      std::snprintf(whole, sizeof whole, "%s%s%s", prefix, name, suffix);
+      if (function == nullptr) Find(beside, whole, function);
+    }
+  }
+}
+
 }  // namespace
 
 void FindThreadSetting(const void* function) {
   Find(function, "bli_thread_get_num_threads", threads_of_blis);
   if (threads_of_blis != nullptr) return;
-  Find(function, "openblas_get_num_threads", threads_of_blas);
+  FindOfOpenBlas(function, "openblas_get_num_threads", threads_of_blas);
   if (threads_of_blas == nullptr) return Find(function, "MKL_Get_Max_Threads", threads_of_blas);
   // An OpenBLAS on OpenMP obeys omp_set_num_threads(), too.
   constexpr int kOnOpenMp = 2;
   Count* parallel = nullptr;
-  Find(function, "openblas_get_parallel", parallel);
+  FindOfOpenBlas(function, "openblas_get_parallel", parallel);
   if (parallel != nullptr && parallel() == kOnOpenMp) {
     Find(function, "omp_get_max_threads", threads_of_openmp);
   }

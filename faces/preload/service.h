@@ -12,7 +12,7 @@
 
 namespace attune::face {
 
-// Thread-safe. Opens no file and starts no thread before the first call. Entry points have no
+// Thread-safe. Starts no thread and keeps no file open before the first call. Entry points have no
 // argument for state, so each process has one service. It is constant-initialised, and never
 // destroyed because threads may still compute at exit.
 class Service {

@@ -7,9 +7,11 @@
                    products with matrices (KIND "gemm") or vectors ("gemv"), checked; they hold NaN,
                    infinities, zeros and denormal numbers, in each of ORDERS ("C", "F")
   threads          products in eight threads at once, checked
+  limited          large products, of which ten while the BLAS is set to one thread by a call, checked
   fork             products in this process, in an os.fork() and in a pool of processes, checked
 """
 
+import ctypes
 import multiprocessing
 import os
 import sys
@@ -35,6 +37,30 @@ def check_product(m, n, k, dtype):
 def check_gemm(dtype="float64"):
     for m, n, k in SHAPES:
         check_product(m, n, k, dtype)
+
+
+def set_threads_of_blas(count):
+    """Does what threadpoolctl does. Returns False if the BLAS is no OpenBLAS."""
+    with open("/proc/self/maps") as maps:
+        paths = sorted({line.split()[-1] for line in maps if "openblas" in line.split()[-1]})
+    for library in map(ctypes.CDLL, paths):
+        for name in ("openblas_set_num_threads", "openblas_set_num_threads64_",
+                     "scipy_openblas_set_num_threads", "scipy_openblas_set_num_threads64_"):
+            if hasattr(library, name):
+                getattr(library, name)(count)
+                return True
+    return False
+
+
+def check_limited():
+    threads = os.cpu_count()
+    check_product(300, 300, 300, "float64")
+    if threads < 2 or not set_threads_of_blas(1):
+        sys.exit(77)
+    for _ in range(10):
+        check_product(300, 300, 300, "float64")
+    set_threads_of_blas(threads)
+    check_product(300, 300, 300, "float64")
 
 
 def check_gemv(dtype="float64"):
@@ -148,6 +174,8 @@ def main():
         check_special(*sys.argv[2:])
     elif step == "threads":
         check_threads()
+    elif step == "limited":
+        check_limited()
     elif step == "fork":
         check_fork()
     else:

@@ -64,6 +64,15 @@ class Results(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertGreater(served(process), 1000)
 
+    def test_threads_that_a_call_sets_are_a_limit(self):
+        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "limited",
+                          ATTUNE_FORCE="host.packed-gemm")
+        if process.returncode == 77:
+            skip("there is one processor, or NumPy has no OpenBLAS")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(served(process), 2, process.stderr)
+        self.assertIn("10 under a limit", process.stderr)
+
     def test_children_of_forks_compute(self):
         process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "fork")
         self.assertEqual(process.returncode, 0, process.stderr)

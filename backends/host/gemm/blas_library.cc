@@ -128,7 +128,7 @@ int ThreadsOfOpenBlas() {
 Status CheckOpening(const BlasDialect& dialect) {
   if (AddressRoom() != kUnlimitedRoom) {
     return ResourceExhausted(fmt::format(
-        "cannot open {}: it does not survive a limit on the address space (ulimit -v, ulimit -d), "
+        "cannot open {}: it does not survive a limit on the address space (ulimit -v, -d or -l), "
         "and the program does not use it itself",
         dialect.name));
   }
@@ -308,7 +308,7 @@ Status BlasLibrary::Prepare(int callers, int threads) {
   if (takes_memory && is_limited) {
     return ResourceExhausted(
         "cannot compute on several threads: each needs memory of the library, which does not "
-        "survive a limit on the address space (ulimit -v, ulimit -d)");
+        "survive a limit on the address space (ulimit -v, -d or -l)");
   }
   const bool are_running = threads_.AreRunning(threads);
   ATTUNE_RETURN_IF_ERROR(threads_.Check(std::max(threads, set)));

@@ -62,7 +62,7 @@ class ThreadCountGate {
       if (!state_.compare_exchange_weak(state, StateOf(kClosed, 1))) continue;
       const auto now = static_cast<uint32_t>(get_());
       // What the program has set meanwhile stays.
-      const uint32_t left = now == SettingOf(state) ? outside_.load() : now;
+      const uint32_t left = now == ours_ ? outside_.load() : now;
       if (left != now) set_(static_cast<int>(left));
       replaced_thread_setting.store(0);
       state_.store(StateOf(left, 0));
@@ -90,6 +90,8 @@ class ThreadCountGate {
     }
     // Setting the same number again can restart threads that the library lost to a fork().
     if (get_ == nullptr || outside_ != wanted) set_(static_cast<int>(wanted));
+    // A library may set less than it was asked for.
+    if (get_ != nullptr) ours_ = static_cast<uint32_t>(get_());
     state_.store(StateOf(wanted, 1));
     return true;
   }
@@ -113,7 +115,9 @@ class ThreadCountGate {
   const SetFunction set_;
   const GetFunction get_;
   std::atomic<State> state_{StateOf(kUnset, 0)};
-  std::atomic<uint32_t> outside_{kUnset};  // Written with the gate closed.
+  // Written with the gate closed: the setting of others, and what ours has become.
+  std::atomic<uint32_t> outside_{kUnset};
+  std::atomic<uint32_t> ours_{kUnset};
   std::atomic<int> waiting_{0};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -14,6 +14,7 @@
 //   threads=N         compute in N threads at the same time, as many as can be started
 //   filter            refuse the system calls that start threads and processes
 //   killing           end the process at the next system call that starts a thread or opens a file
+//   sandbox           end the process at the next system call that opens a file
 //   lock=MB           lock what is mapped from now on, at most that size
 //   blas-threads=N    set the number of threads of OpenBLAS, if that is the program's BLAS
 //   alone=N           compute N times; other threads of the process must not compute
@@ -164,7 +165,8 @@ static int do_step(char* step) {
   if (strcmp(step, "others") == 0) return others();
   if (strcmp(step, "signal") == 0) return in_signal();
   if (strcmp(step, "filter") == 0) return filter_calls();
-  if (strcmp(step, "killing") == 0) return kill_at_calls();
+  if (strcmp(step, "killing") == 0) return kill_at(1);
+  if (strcmp(step, "sandbox") == 0) return kill_at(0);
   if (strcmp(step, "thread") == 0) return one_thread();
   if (strcmp(step, "fork") == 0) return one_fork();
   if (strncmp(step, "wait=", 5) == 0) return usleep((useconds_t)number * 1000);
