@@ -28,7 +28,7 @@ def test_kernel_folder_that_is_not_there(attune):
     err = attune.run(*TUNE, "--db", "nowhere.db", status=1, **nowhere)[1]
     program.check("ATTUNE_KERNEL_PATH is '/nowhere/kernels' and cannot be followed" in err, err)
     out = attune.run("devices", **nowhere)[0]
-    program.check("ATTUNE_KERNEL_PATH: The folder /nowhere/kernels cannot be read" in out, out)
+    program.check("ATTUNE_KERNEL_PATH: Cannot read the folder /nowhere/kernels" in out, out)
 
 
 def test(attune):

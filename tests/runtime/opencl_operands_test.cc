@@ -152,11 +152,11 @@ TEST_F(OpenClOperands, AnotherObjectOfOpenClIsRefused) {
   const cl_mem image =
       clCreateImage(context_, CL_MEM_READ_WRITE, &format, &shape, nullptr, nullptr);
 
-  ExpectRefusedEverywhere(context_, "no buffer");
-  ExpectRefusedEverywhere(queue_, "no buffer");
-  ExpectRefusedEverywhere(device_, "no buffer");
+  ExpectRefusedEverywhere(context_, "not a buffer");
+  ExpectRefusedEverywhere(queue_, "not a buffer");
+  ExpectRefusedEverywhere(device_, "not a buffer");
   if (image == nullptr) return;  // The device has none.
-  ExpectRefusedEverywhere(image, "no buffer");
+  ExpectRefusedEverywhere(image, "not a buffer");
   (void)clReleaseMemObject(image);
 }
 
