@@ -40,16 +40,15 @@ def check_gemm(dtype="float64"):
 
 
 def set_threads_of_blas(count):
-    """Does what threadpoolctl does. Returns False if the BLAS is no OpenBLAS."""
+    """Does what threadpoolctl does, for each OpenBLAS of the process. Returns False if there is none."""
     with open("/proc/self/maps") as maps:
-        paths = sorted({line.split()[-1] for line in maps if "openblas" in line.split()[-1]})
-    for library in map(ctypes.CDLL, paths):
-        for name in ("openblas_set_num_threads", "openblas_set_num_threads64_",
-                     "scipy_openblas_set_num_threads", "scipy_openblas_set_num_threads64_"):
-            if hasattr(library, name):
-                getattr(library, name)(count)
-                return True
-    return False
+        paths = {line.split()[-1] for line in maps if "openblas" in line.split()[-1]}
+    functions = [getattr(library, name) for library in map(ctypes.CDLL, paths)
+                 for name in ("openblas_set_num_threads", "scipy_openblas_set_num_threads64_")
+                 if hasattr(library, name)]
+    for function in functions:
+        function(count)
+    return bool(functions)
 
 
 def check_limited():
