@@ -17,7 +17,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/call_filter.h"
 #include "attune/base/cancellation_held.h"
 #include "attune/base/process_room.h"
 #include "attune/base/signals_blocked.h"

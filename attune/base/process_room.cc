@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -239,6 +241,20 @@ uint64_t RoomToLock(const char* proc, uint64_t in_space) {
   return LeftOf(limit, FieldOf(text, "VmLck:") * kKilobyte);
 }
 
+// True if the process has a filter while this library is loaded, or if that is unknown. Reads a
+// file: the dynamic linker has just read files, but prctl may be forbidden.
+bool HadCallFilter() {
+  const int kept = errno;
+  char text[kMostPathBytes];
+  const bool is_known = ReadText("/proc", "self/status", text, sizeof text);
+  errno = kept;
+  // A process of very many groups has it beyond the end of `text`.
+  const char* line = is_known ? std::strstr(text, "\nSeccomp:") : nullptr;
+  return line == nullptr || FieldOf(line + 1, "Seccomp:") != SECCOMP_MODE_DISABLED;
+}
+
+const bool had_call_filter = HadCallFilter();
+
 }  // namespace
 
 uint64_t ThreadRoom(const RoomSources& sources) {
@@ -269,6 +285,14 @@ bool HasDescriptors(int count) {
     ++made;
   }
   return made >= count;
+}
+
+bool HasNewCallFilter() {
+  if (had_call_filter) return false;
+  const int kept = errno;
+  const bool has_filter = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+  errno = kept;
+  return has_filter;
 }
 
 const char* ScarceForLoading(const RoomSources& sources) {

@@ -1,4 +1,5 @@
-// The room that the limits of this process leave: threads, address space, memory, descriptors.
+// The room that the limits of this process leave: threads, address space, memory, descriptors,
+// system calls.
 // Needs the C library alone, because preload libraries use it. Allocates no heap memory, because
 // callers ask when none is left.
 #pragma once
@@ -33,6 +34,13 @@ uint64_t MemoryRoom(const RoomSources& sources = {});
 // True if `count` more files can be open at the same time. Opens and closes them. False for more
 // than 64.
 bool HasDescriptors(int count);
+
+// True if this thread has got its first filter of system calls (seccomp) since this library was
+// loaded. A filter may end the process when attune next opens a file or starts a thread, so attune
+// then begins nothing new. False if there was a filter from the start, as in a container: the
+// kernel does not report further ones. Takes one system call, prctl, which a filter can forbid,
+// too. Keeps errno.
+bool HasNewCallFilter();
 
 // ---- limits for attune in a host program -------------------------------------------------------
 

@@ -1,14 +1,18 @@
 #include "attune/base/process_room.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -220,6 +224,34 @@ TEST_F(ProcessRoomTest, WithoutDescriptorsNothingIsLoaded) {
   const LimitSet limit(RLIMIT_NOFILE, 0);
 
   EXPECT_STREQ(ScarceForLoading(), "open files (ulimit -n)");
+}
+
+enum FilterOutcome : int { kSeen, kNotSeen, kRefused };
+
+// Installs a filter that allows everything.
+FilterOutcome InstallFilter() {
+  sock_filter words[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {1, words};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    return kRefused;
+  }
+  constexpr int kError = 7;
+  errno = kError;
+  return HasNewCallFilter() && errno == kError ? kSeen : kNotSeen;
+}
+
+TEST(CallFilterTest, AFilterThatTheProgramInstallsIsSeen) {
+  if (::prctl(PR_GET_SECCOMP) != 0) GTEST_SKIP() << "This process has a filter already.";
+  EXPECT_FALSE(HasNewCallFilter());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(InstallFilter());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kSeen);
+  EXPECT_FALSE(HasNewCallFilter());
 }
 
 TEST(MayTakeThreadsTest, AQuarterAtMostAndAReserveStays) {

@@ -1,4 +1,4 @@
-// The number of threads that the program allows its libraries, where it changes that while it runs.
+// The number of threads that a program allows its libraries. It can change while the program runs.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,9 @@
 
 namespace attune {
 
-// The program's own setting while calls in flight replace it in a library that both use, less than
-// 0 if it has set none; 0: no call does. One for the process, as the settings of those libraries
-// are.
+// While calls replace the program's setting in a library that both use: that setting, or less than
+// 0 if the program has set none. Else 0. Global, because such a library has one setting for the
+// process.
 inline constinit std::atomic<int> replaced_thread_setting{0};
 
 // Asks the program for its setting. Thread-safe if `ask` is.

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "attune/base/call_filter.h"
+#include "attune/base/process_room.h"
 
 namespace attune {
 namespace {

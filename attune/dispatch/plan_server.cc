@@ -495,7 +495,7 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   stop_ns_.compare_exchange_strong(not_stopped, now_ns);
   // An exit destroys the static objects of a running compiler, which would crash the program.
   const int64_t compiler_ns = compilers_at_work_ > 0 ? stop_ns_ + kCompilerPatience.count() : 0;
-  // It ends while the others are waited for.
+  // It needs no time of its own: it ends while the others are waited for.
   (void)reserve_.Stop(std::chrono::nanoseconds(0));
   const bool loads_ended = loads_.Stop(TimeUntil(std::max(deadline_ns, compiler_ns)));
   const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));

@@ -1,4 +1,4 @@
-// What a plan server says about calls that nobody has made yet.
+// Predicts, without making a plan, whether a call would wait.
 
 #include <algorithm>
 

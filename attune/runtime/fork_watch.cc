@@ -9,7 +9,7 @@ namespace attune {
 void WatchForks() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
     forks_since_watched.fetch_add(1, std::memory_order_relaxed);
-    // Of calls that other threads of the parent were in.
+    // Calls of other threads ended with the fork.
     replaced_thread_setting.store(0, std::memory_order_relaxed);
   });
   (void)registered;

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/call_filter.h"
+#include "attune/base/process_room.h"
 #include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"

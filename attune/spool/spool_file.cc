@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/call_filter.h"
 #include "attune/base/file.h"
 #include "attune/base/file_size_signal.h"
+#include "attune/base/process_room.h"
 #include "attune/base/unix_time.h"
 
 namespace attune {
@@ -134,6 +134,7 @@ Status SpoolFile::StatusOf(const SpoolRefusal& refusal) const {
 Status SpoolFile::Append(std::string_view lines) { return Write(lines, 0); }
 
 SpoolRefusal SpoolFile::AppendAtOnce(std::string_view lines) {
+  if (HasNewCallFilter()) return OfSystem(EPERM);  // Opening a file may end the process.
   if (user_ != ::geteuid()) return OfSystem(EPERM);
   return TryWrite(lines, 0);
 }
@@ -152,8 +153,6 @@ Status SpoolFile::Write(std::string_view lines, size_t beyond) {
 
 SpoolRefusal SpoolFile::TryWrite(std::string_view lines, size_t beyond) {
   SpoolRefusal refusal;
-  // The program has forbidden itself more than attune can know of.
-  if (HasNewCallFilter()) return OfSystem(EPERM);
   // An importer may remove an empty folder before the file is created.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const UniqueFd folder = OpenOwnSpoolFolderAtOnce(folder_);

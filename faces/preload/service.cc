@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "attune/base/call_filter.h"
 #include "attune/base/process_room.h"
 #include "attune/base/stack_room.h"
 #include "faces/preload/locked.h"
