@@ -46,7 +46,7 @@ attune::Recorder* attune_runtime::current_recorder() const {
 attune::Result<attune::Recorder*> attune_runtime::recorder() {
   if (attune::Recorder* known = current_recorder()) return known;
   if (runtime_.get() != nullptr || runtime_.last()->recorder() == nullptr) {
-    return attune::FailedPrecondition("The policy of this runtime does not record problems.");
+    return attune::FailedPrecondition("The policy of this run time does not record problems.");
   }
   return recorder_.GetOrMake([this] { return MakeRecorder(); });
 }

@@ -37,7 +37,8 @@ typedef enum attune_code {
   ATTUNE_INVALID_ARGUMENT = 1, /* The caller's value is wrong. */
   ATTUNE_NOT_FOUND = 2,        /* The named thing does not exist. */
   ATTUNE_UNSUPPORTED = 3,      /* Nothing here can compute this. */
-  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be used, or is not ready. */
+  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be used now, or the choice is
+                                  still being compiled. */
   ATTUNE_FAILED_PRECONDITION = 5,
   ATTUNE_RESOURCE_EXHAUSTED = 6, /* Memory, disk or a limit ran out. */
   ATTUNE_DEADLINE_EXCEEDED = 7,
@@ -45,8 +46,9 @@ typedef enum attune_code {
   ATTUNE_INTERNAL = 9
 } attune_code;
 
-/* The version of the interface, and the release ("0.1.0"), of the library that is loaded. */
+/* The API version of the library that is loaded. */
 ATTUNE_API int attune_api_version(void);
+/* The release of the library that is loaded, as "0.1.0". */
 ATTUNE_API const char* attune_version(void);
 /* Room for any message, with the 0 at its end; what is longer is cut between two characters. */
 #define ATTUNE_MESSAGE_BYTES 8192
@@ -161,24 +163,27 @@ typedef enum attune_scope {
  * throw or call attune. */
 typedef void (*attune_message)(void* context, const char* line);
 
-/* The threads that a call may use now; 0 or less: no limit. Thread-safe and fast; calls no attune.
- */
+/* Returns the number of threads that a call may use now; 0 or less: no limit. Any thread can call
+ * it, and several at the same time. It must be fast, and must not throw or call attune. */
 typedef int32_t (*attune_thread_limit)(void* context);
 
 typedef struct attune_options {
   size_t struct_size;
   const char* device;   /* "cpu", "opencl:0"; null: ATTUNE_DEVICE, else "cpu". */
   const char* database; /* Null: ATTUNE_DB, else the user's. "" for none. */
-  const char* packages; /* Read-only, beneath it, separated by ':'; null: ATTUNE_PACKAGES. */
+  const char*
+      packages; /* Read-only packages beneath it, separated by ':'; null: ATTUNE_PACKAGES. */
   attune_policy policy;
   attune_scope scope;
-  const char* preset;       /* A find mode of MIOpen ("fast", "dynamic_hybrid"): sets both. */
+  const char*
+      preset; /* A find mode of MIOpen by name ("fast", "dynamic_hybrid"): sets both. Null: none. */
   const char* record_tag;   /* Tag of recorded problems; null: "recorded". */
   int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
   int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */
   int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
-  double tuning_cpu_share;  /* Processor time of tuning, as a part of one core, (0, 1]; 0: 1. */
-  int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
+  double tuning_cpu_share; /* Processor time of tuning, on all cores together, as a part of one core
+                              on average, (0, 1]; 0: 1. */
+  int32_t deterministic;   /* 1: the choice for a shape never changes in this run time. */
   /* 1: only what was measured to be better than the default (here, on a compatible target or for
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
    * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
@@ -195,8 +200,10 @@ typedef struct attune_options {
    * records, each once per tree of processes. Null: standard error, unless it was replaced. */
   attune_message message;
   void* message_context;
-  /* Null, or asked for the most threads of the processor at the creation, and again by calls that
-   * would use several or meet a new problem. If it allows fewer then, `yields` decides. */
+  /* For programs that change their number of threads while they run. Called when the run time is
+   * created, which never uses more threads of the processor than that, and by calls that would use
+   * several or meet a new problem. If it allows fewer then, `yields` decides. Null: the environment
+   * and the processors of the process alone limit the threads. */
   attune_thread_limit thread_limit;
   void* thread_limit_context;
 } attune_options;
@@ -256,7 +263,8 @@ typedef struct attune_arguments {
 #define ATTUNE_ARGUMENTS_INIT \
   { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0, NULL }
 
-/* Computes with what is best for this shape now. Only the first call of a shape looks for it. */
+/* Computes with what is best for this shape now. The first call of a shape looks for it, later ones
+ * find it without a lock or an allocation. */
 ATTUNE_API attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
                                        const attune_arguments* arguments);
 ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
@@ -267,26 +275,6 @@ ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_con
  * queue, are ready after this. On the processor they always are. */
 ATTUNE_API attune_code attune_synchronize(attune_runtime* runtime);
 
-/* A problem bound once, to be run often. It follows swaps, keeps what a call needs, and is never
- * evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any other; a run
- * whose arguments do not agree is refused. */
-typedef struct attune_plan attune_plan;
-#define ATTUNE_NO_LIMIT UINT64_MAX
-ATTUNE_API attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm,
-                                        int alpha_class, int beta_class,
-                                        uint64_t workspace_limit_bytes, attune_plan** out);
-ATTUNE_API attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
-                                        uint64_t workspace_limit_bytes, attune_plan** out);
-/* Any problem by its canonical text, also one that the structs cannot say (mixed types), or by a
- * MIOpenDriver command that names one direction. */
-ATTUNE_API attune_code attune_plan_text(attune_runtime* runtime, const char* problem,
-                                        uint64_t workspace_limit_bytes, attune_plan** out);
-ATTUNE_API attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments);
-/* What a run with its own workspace has to bring now; it may change with a swap, never above the
- * limit. */
-ATTUNE_API uint64_t attune_plan_workspace_bytes(const attune_plan* plan);
-ATTUNE_API void attune_plan_release(attune_plan* plan);
-
 /* Gives back a text that a function gave out. Null is fine. */
 ATTUNE_API void attune_free(void* memory);
 
@@ -295,6 +283,7 @@ ATTUNE_API void attune_free(void* memory);
 #endif
 
 #include "attune/observe.h"
+#include "attune/plans.h"
 #include "attune/questions.h"
 
 #endif /* ATTUNE_ATTUNE_H_ */

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("attune.h", "observe.h", "questions.h", "capture.h", "kernels.h", "profile.h", "tunable.h")
+HEADERS = ("attune.h", "observe.h", "plans.h", "questions.h", "capture.h", "kernels.h", "profile.h", "tunable.h")
 NUMBERS = {"size_t": C.c_size_t, "int64_t": C.c_int64, "uint64_t": C.c_uint64, "int32_t": C.c_int32,
            "double": C.c_double, "int": C.c_int, "unsigned": C.c_uint}
 CALL_LIMIT_S = 30
