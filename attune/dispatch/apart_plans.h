@@ -1,4 +1,5 @@
-// Plans that are kept apart from those of calls: for calls that are captured, and under limits.
+// Keys of the plans for captured calls and for calls under limits. No key of a usual call equals
+// one.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace attune {
 
-// Marks keys of plans that are kept apart from those of calls. No call has such a key: struct keys
-// have more words, and keys from problem text end in 0.
+// The last word of such a key. Keys of calls differ: those from structs have more words, and those
+// from problem text end in 0.
 enum class Apart : uint64_t { kCaptured = 1, kFrugal = 2, kLimited = 3 };
 
 inline PlanKey KeyOfApart(const Problem& problem, uint64_t workspace_limit_bytes, Apart apart) {
@@ -23,7 +24,7 @@ inline PlanKey KeyOfApart(const Problem& problem, uint64_t workspace_limit_bytes
   return key;
 }
 
-// True if no record changes what the slot holds.
+// True for the plan of a call under limits, which new records do not replace.
 inline bool IsForLimits(const PlanSlot& slot, const Plan& plan) {
   const auto is = [&](Apart apart) {
     return slot.key() == KeyOfApart(plan.problem(), plan.workspace_limit_bytes(), apart);

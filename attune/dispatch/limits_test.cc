@@ -80,7 +80,7 @@ class LimitsTest : public ::testing::Test {
     };
     ServerOptions server;
     server.policy = MissPolicy::kRecord;
-    server.thread_limit = {[](void* allowed) { return static_cast<int32_t*>(allowed)[0]; },
+    server.thread_limit = {[](void* allowed) { return *static_cast<int32_t*>(allowed); },
                            &allowed_threads_};
     return std::make_unique<PlanServer>(std::move(parts), std::move(options), server,
                                         std::move(hooks));

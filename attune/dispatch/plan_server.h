@@ -42,7 +42,7 @@ struct ServerOptions {
   // What calm, holds and the times of counters are read from: nanoseconds since a fixed moment.
   // Called from any thread.
   std::function<int64_t()> now_ns = SteadyNowNs;
-  // What the program allows at the moment; at most DispatchOptions::max_threads.
+  // The number of threads that the program allows now. Starts at DispatchOptions::max_threads.
   ThreadLimit thread_limit;
 };
 
@@ -161,12 +161,14 @@ class PlanServer {
                  uint64_t workspace_limit_bytes, Launches launches);
   Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
                    Launches launches);
-  // The plan of a key that no call has.
+  // The plan of a key from KeyOfApart(), made by `make` if it is not there.
   template <class Maker>
   Plan* FindOrMakeApart(const PlanKey& key, const Maker& make);
-  // Why a call without a plan may not get one now.
+  // Ok if a call may get a new plan. kResourceExhausted if the program has limited itself since the
+  // run time was created.
   Status WhyNotNow() const;
-  // What serves such a call: no plan, but the reason, if the caller computes it.
+  // The plan for a call that WhyNotNow() refuses: a frugal one, or one that fails with `why` if the
+  // caller computes instead.
   Plan* FindOrMakeLimited(const Problem& problem, uint64_t workspace_limit_bytes,
                           const Status& why);
   Launches LaunchesOn(void* queue) const;

@@ -9,7 +9,7 @@ namespace attune::blas {
 namespace {
 
 constinit attune_runtime* the_runtime = nullptr;  // Set before the service serves.
-// The real function of the first call.
+// The real function of the first call. Its library is the program's BLAS.
 constinit std::atomic<const void*> first_function = nullptr;
 
 bool CreateRuntime(face::Service& service) {

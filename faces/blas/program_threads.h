@@ -5,8 +5,8 @@
 
 namespace attune::blas {
 
-// Looks for the functions that tell it in the library around `function`, a BLAS function of the
-// program, and in what that depends on. Call it before the service serves.
+// Finds the functions that return the setting, in the library of `function`, a BLAS function of the
+// program, and in the dependencies of that library. Call it before the service serves.
 void FindThreadSetting(const void* function);
 
 // An attune_thread_limit: the present setting of OpenBLAS, BLIS or MKL; 0 if the program uses

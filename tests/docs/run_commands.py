@@ -150,7 +150,8 @@ def run_command(options, folder, command, report):
         report.lines.append(
             f"{command.where}: {text}: {status} ({time.monotonic() - begin:.1f} s)\n{printed}")
     if status not in command.statuses:
-        what = f"exit status {status}, expected {' or '.join(map(str, command.statuses))}"
+        ending = f"exit status {status}" if isinstance(status, int) else status
+        what = f"{ending}, expected {' or '.join(map(str, command.statuses))}"
         report.fail(command, f"  run as: {text}\n  {what}\n{printed[-2000:]}")
 
 

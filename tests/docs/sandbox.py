@@ -20,7 +20,7 @@ INTERRUPT_S = 2  # When Ctrl-C comes.
 TIMED_OUT, ENDED_EARLY = "timed out", "ended before Ctrl-C"  # Instead of an exit status.
 PLUGINS = ("opencl", "cuda", "hip")  # Not oneDNN: tuning its hundreds of candidates takes long.
 
-# What the documentation writes, as a pattern, and what stands for it here. {NAMES} are below.
+# Patterns of texts in the documentation, and their replacements here. {NAMES} are below.
 SUBSTITUTES = (
     (r"/tmp/", "tmp/"),
     (r"/opt/model/", "model/"),
@@ -33,13 +33,13 @@ SUBSTITUTES = (
     (r"nats://queue\b", "nats://{queue}"),
     (r"\bqueue\.example\b", "{queue_cluster}"),
     (r"\bLIST\b", "tests/data/driver/resnet50.txt"),
-    # Less of the same, which suffices here.
+    # Shorter runs suffice here.
     (r"\bmodels --only \w+", r"\g<0> --splits 1"),
     (r"--count 4\b", "--count 1"),
     (r"--tuned 20 --per-problem-ms 2500\b", "--pictures 3 --tuned 1 --per-problem-ms 300"),
     (r"--layers 450\b", "--layers 2"),
 )
-# What {NAMES} are until requirements.py or a command before tells better.
+# {NAMES}, until requirements.py or an earlier command sets others.
 NAMES = {"hash": "HASH", "job": "4711", "database": "db", "queue": "queue", "queue_cluster": "queue.example"}
 # Shorter durations, which suffice here.
 TIMES = {"--budget": "20s", "--per-problem": "100ms", "--time": "20ms"}

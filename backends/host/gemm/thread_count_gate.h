@@ -17,9 +17,9 @@ namespace attune::host {
 class ThreadCountGate {
  public:
   // `set` changes the library's setting and `get` reads it; both are called with the gate closed to
-  // everyone else. Without `get` the setting stays what the last call wanted. With it, the setting
-  // is put back whenever nobody is inside, unless the program has set another one meanwhile: the
-  // library has other users in this process. `replaced_thread_setting` tells theirs until then.
+  // everyone else. Without `get` the setting of the last call stays. With `get`, the library has
+  // other users in this process: when the last call leaves, the gate restores their setting, unless
+  // they have changed it meanwhile. Until then `replaced_thread_setting` holds it.
   using SetFunction = std::function<void(int threads)>;
   using GetFunction = std::function<int()>;
   explicit ThreadCountGate(SetFunction set, GetFunction get = nullptr)
@@ -61,7 +61,7 @@ class ThreadCountGate {
       // The last one out puts back what the others had.
       if (!state_.compare_exchange_weak(state, StateOf(kClosed, 1))) continue;
       const auto now = static_cast<uint32_t>(get_());
-      // What the program has set meanwhile stays.
+      // A setting that the program has made meanwhile stays.
       const uint32_t left = now == ours_ ? outside_.load() : now;
       if (left != now) set_(static_cast<int>(left));
       replaced_thread_setting.store(0);
@@ -115,7 +115,7 @@ class ThreadCountGate {
   const SetFunction set_;
   const GetFunction get_;
   std::atomic<State> state_{StateOf(kUnset, 0)};
-  // Written with the gate closed: the setting of others, and what ours has become.
+  // Written with the gate closed: the setting of others, and the one that set_() has caused.
   std::atomic<uint32_t> outside_{kUnset};
   std::atomic<uint32_t> ours_{kUnset};
   std::atomic<int> waiting_{0};

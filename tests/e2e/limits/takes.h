@@ -1,4 +1,4 @@
-// What takes resources away from a program of this folder. Each returns 0 if it did.
+// Functions that take resources away from a program of this folder. They return 0 if they succeed.
 #pragma once
 
 #ifndef _GNU_SOURCE
