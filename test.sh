@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# Installs what the tests need, builds the dev preset and runs every test.
+# Installs what the tests need, builds the dev preset and runs the tests.
 #
-#   ./test.sh               all tests but those that need a GPU or hours
+#   ./test.sh               tests of less than half a minute each
+#   ./test.sh --all         all but those that need a GPU or hours, as continuous integration does
 #   ./test.sh PATTERN       only tests whose name matches (ctest -R)
 set -euo pipefail
 cd "$(dirname "$0")"
 
 . tools/packages.sh
+
+left_out="gpu|long|slow"
+if [ "${1:-}" = --all ]; then
+  left_out="gpu|long"
+  shift
+fi
 
 install_packages "${build_packages[@]}" "${tuned_libraries[@]}" "${test_packages[@]}"
 
@@ -19,10 +26,11 @@ cmake --build --preset dev
 
 step "Testing"
 if [ "$#" -gt 0 ]; then exec ctest --preset dev -R "$1"; fi
+run_tests() { ctest --test-dir build/dev --output-on-failure --no-tests=error "$@"; }
 # Tests that time candidates, or have threads that wait for each other, want the machine for themselves;
 # those that only compute and compile share it, first, and then those that wait most of the time.
 failed=0
-ctest --preset dev-side-by-side || failed=1
-ctest --preset dev-waiting || failed=1
-ctest --preset dev-alone || failed=1
+run_tests -L compute -LE "$left_out" -j 2 || failed=1
+run_tests -L waits -LE "$left_out" -j 4 || failed=1
+run_tests -LE "$left_out|compute|waits" || failed=1
 exit "$failed"
