@@ -29,13 +29,13 @@ batch="${ATTUNE_QUICKSTART_BATCH:-1}"
 per_problem="${ATTUNE_QUICKSTART_PER_PROBLEM:-2s}"
 folder=build/quickstart
 tag="resnet50-n$batch"
-attune=build/release/bin/attune
+attune=build/core/bin/attune
 
 install_packages "${build_packages[@]}" "${tuned_libraries[@]}"
 
-step "Building (build/release)"
-cmake --preset release
-cmake --build --preset release
+step "Building (build/core)"
+cmake --preset core
+cmake --build --preset core --target attune
 
 mkdir -p "$folder"
 run_attune() { "$attune" --db "$folder/attune.db" "$@"; }

@@ -43,7 +43,7 @@ CblasSgemm* SgemmOf(const std::string& library) {
   return reinterpret_cast<CblasSgemm*>(Require(::dlsym(handle, "cblas_sgemm")));
 }
 
-std::string FaceLibrary() {
+std::string InterposerLibrary() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() /
           "../lib/attune/libattune_blas.so")
       .lexically_normal()
@@ -91,18 +91,18 @@ void Run(const Options& options) {
   ::setenv("ATTUNE_POLICY", "never", 0);
   ::setenv("ATTUNE_DB", "", 0);
   CblasSgemm* direct = SgemmOf("libopenblas.so.0");
-  CblasSgemm* face = SgemmOf(FaceLibrary());
+  CblasSgemm* interposer = SgemmOf(InterposerLibrary());
   Product product(options.size);
   product.TimeBlock(direct, options.calls);
-  product.TimeBlock(face, options.calls);
+  product.TimeBlock(interposer, options.calls);
   std::vector<double> direct_ns, face_ns, added_ns;
   for (int block = 0; block < options.blocks; ++block) {
     // Who comes first changes, so that a drift of the clock speed favours nobody.
-    const bool face_first = block % 2 == 0;
-    const double first = product.TimeBlock(face_first ? face : direct, options.calls);
-    const double second = product.TimeBlock(face_first ? direct : face, options.calls);
-    face_ns.push_back(face_first ? first : second);
-    direct_ns.push_back(face_first ? second : first);
+    const bool interposer_first = block % 2 == 0;
+    const double first = product.TimeBlock(interposer_first ? interposer : direct, options.calls);
+    const double second = product.TimeBlock(interposer_first ? direct : interposer, options.calls);
+    face_ns.push_back(interposer_first ? first : second);
+    direct_ns.push_back(interposer_first ? second : first);
     added_ns.push_back(face_ns.back() - direct_ns.back());
   }
   const Quartiles direct_time = QuartilesOf(direct_ns);

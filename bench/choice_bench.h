@@ -11,8 +11,8 @@
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
 #include "attune/record/record_store.h"
-#include "attune/runtime/places.h"
 #include "attune/tuner/tuner.h"
+#include "runtime/places.h"
 
 namespace attune {
 

@@ -33,7 +33,6 @@
 
 #include "attune/base/random.h"
 #include "attune/problem/problem.h"
-#include "attune/runtime/places.h"
 #include "attune/trial/candidate.h"
 #include "backends/cuda/driver.h"
 #include "bench/figures.h"
@@ -42,6 +41,7 @@
 #include "bench/geometric_mean.h"
 #include "bench/vendor_bounds.h"
 #include "include/attune/attune.h"
+#include "runtime/places.h"
 
 namespace attune {
 namespace {

@@ -22,12 +22,12 @@
 #include "attune/dispatch/plan_server.h"
 #include "attune/index/memory_choices.h"
 #include "attune/problem/gemm.h"
-#include "attune/runtime/request.h"
 #include "attune/tunable/blas_params.h"
 #include "bench/alternating.h"
 #include "bench/counted_new.h"
 #include "bench/string_path.h"
 #include "include/attune/attune.h"
+#include "runtime/request.h"
 
 namespace attune {
 namespace {

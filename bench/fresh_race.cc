@@ -18,9 +18,9 @@
 
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
-#include "attune/runtime/machine_lock.h"
-#include "attune/runtime/places.h"
 #include "attune/tuner/local_evaluator.h"
+#include "runtime/machine_lock.h"
+#include "runtime/places.h"
 
 extern char** environ;
 

@@ -26,8 +26,8 @@
 #include "attune/measure/decision.h"
 #include "attune/measure/race.h"
 #include "attune/measure/statistics.h"
-#include "attune/runtime/places.h"
 #include "bench/figures.h"
+#include "runtime/places.h"
 
 namespace attune {
 namespace {

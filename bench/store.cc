@@ -24,8 +24,8 @@
 #include "attune/problem/problem.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
-#include "attune/runtime/places.h"
 #include "bench/figures.h"
+#include "runtime/places.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {

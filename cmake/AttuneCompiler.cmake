@@ -41,3 +41,7 @@ endif()
 if(ATTUNE_BUILD_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A tenth of the time goes into collecting garbage otherwise, to save a fifth of the memory.
+  add_compile_options(--param=ggc-min-heapsize=1048576)
+endif()

@@ -2,7 +2,8 @@
 # makes them with it. Those that are there stay as they are. Before everything else that is installed.
 install(CODE [[
   foreach(folder bin include lib/attune lib/cmake/attune lib/pkgconfig libexec/attune
-                 share/attune/kernels share/doc/attune)
+                 share/attune/kernels share/attune/extensions share/doc/attune
+                 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d)
     set(missing "")
     set(path "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${folder}")
     while(path AND NOT EXISTS "${path}")

@@ -12,12 +12,9 @@ function(attune_module NAME)
     add_library(attune_${NAME} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
     target_link_libraries(attune_${NAME} PRIVATE attune_compiler)
-    # Those below base may lack the macros of its libraries. Optimised more, GCC 12 finds what is none in
-    # strings that come out of a precompiled header (-Warray-bounds, -Wstringop-overflow).
-    if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ATTUNE_SANITIZE
-       AND (NAME STREQUAL base OR attune_base IN_LIST modules))
-      attune_precompile_headers(attune_${NAME} MODULE <algorithm> <cstdint> <filesystem> <functional> <map> <memory>
-                                <optional> <set> <span> <string> <vector> <fmt/format.h> <fmt/ranges.h>)
+    # Those below base may lack the macros of its libraries.
+    if(NAME STREQUAL base OR attune_base IN_LIST modules)
+      attune_precompile_headers(attune_${NAME} MODULE)
     endif()
   else()
     add_library(attune_${NAME} INTERFACE)
@@ -50,7 +47,7 @@ function(attune_test NAME)
   target_link_libraries(${NAME} PRIVATE attune_compiler ${ARG_LIBRARIES} fmt::fmt GTest::gmock_main)
   # What is tested is optimised, what tests it is only compiled more slowly by that.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Debug>:-O0>)
-  attune_precompile_headers(${NAME} TEST <gmock/gmock.h> <gtest/gtest.h>)
+  attune_precompile_headers(${NAME} TEST)
   if(NOT ARG_SHARDS)
     add_test(NAME ${NAME} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
     set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}")
@@ -64,22 +61,32 @@ function(attune_test NAME)
   endforeach()
 endfunction()
 
-# attune_precompile_headers(TARGET KIND header ...): what most sources of a kind of target include is a
-# quarter of what one of them costs to compile, so the first target of the kind compiles it for all,
-# with macros that all of them have. Clang takes a precompiled header only with the very same macros on
-# the command line, and so shows what a source forgot to include. A source with another level of
-# optimisation of its own needs SKIP_PRECOMPILE_HEADERS.
+# attune_precompile_headers(TARGET KIND): what most sources of a kind of target include is a third of what one of them
+# costs to compile, so the first target of the kind compiles it for all, with macros that all of them have. Clang takes a
+# precompiled header only with the very same macros on the command line, and so shows what a source forgot to
+# include. A source with another level of optimisation of its own needs SKIP_PRECOMPILE_HEADERS.
+#
+#   MODULE  libraries        VERBS  libraries of verbs        TEST  test programs        BENCH  other programs
 function(attune_precompile_headers TARGET KIND)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR ATTUNE_SANITIZE)
     return()
+  endif()
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Optimised more, GCC 12 finds what is none in strings that come out of a precompiled header.
+    target_compile_options(${TARGET} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
   endif()
   get_property(first GLOBAL PROPERTY ATTUNE_FIRST_${KIND})
   if(first)
     target_precompile_headers(${TARGET} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${TARGET} PRIVATE ${ARGN})
-    set_property(GLOBAL PROPERTY ATTUNE_FIRST_${KIND} ${TARGET})
+    return()
   endif()
+  set(headers <algorithm> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span> <sstream>
+              <string> <unordered_map> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
+  set(headers_of_VERBS <CLI/CLI.hpp>)
+  set(headers_of_BENCH <CLI/CLI.hpp>)
+  set(headers_of_TEST <gmock/gmock.h> <gtest/gtest.h>)
+  target_precompile_headers(${TARGET} PRIVATE ${headers} ${headers_of_${KIND}})
+  set_property(GLOBAL PROPERTY ATTUNE_FIRST_${KIND} ${TARGET})
 endfunction()
 
 # attune_plugin(NAME SOURCES ... [DEPENDS m ...] [LIBRARIES lib ...]): a shared object that

@@ -7,8 +7,9 @@ Prints one line for each violation, `file:line: what is wrong`, and exits 1 if t
 
 * A module includes only modules that its attune_module() names in DEPENDS (a test also what
   TEST_LIBRARIES names), and DEPENDS names only modules lower in ORDER.
-* Nothing under attune/ includes backends/, storage/ or apps/. A backend or storage includes its own
-  folder at any depth, and another one only if DEPENDS or SOURCES names it.
+* Nothing under attune/ includes backends/, storage/, runtime/ or apps/. A backend or storage includes its own
+  folder at any depth, and another one only if DEPENDS or SOURCES names it. runtime/ wires all of them together.
+* Core includes nothing of extensions/, and an extension nothing of another one.
 * The sides that must not meet (FORBIDDEN) do not, not even through a third module.
 * A file has at most 600 lines, a header 300, a function 70 and five parameters; no file or folder is called util, helper
   or common; every header begins with `#pragma once`; no TODO stays without an issue.
@@ -23,7 +24,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial choice device energy solver kernel compile measure verify search replay model seer profile record "
-         "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable runtime session jobs queue worker").split()
+         "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable session jobs queue worker runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {
@@ -47,7 +48,8 @@ VALUE_MODULES = {"problem", "space", "trial", "choice"}
 IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread", "chrono", "unistd.h",
               "fcntl.h", "sys/socket.h", "dlfcn.h", "ctime", "time.h"}
 
-SOURCE_FOLDERS = ("attune", "include", "backends", "storage", "apps", "faces", "tests", "bench",
+ABOVE_ATTUNE = ("backends/", "storage/", "runtime/")
+SOURCE_FOLDERS = ("attune", "include", "backends", "storage", "runtime", "apps", "extensions", "tests", "bench",
                   "examples", "tools", "python", "kernels")
 HEADER_SUFFIXES = {".h", ".hpp"}
 CODE_SUFFIXES = HEADER_SUFFIXES | {".cc", ".cu", ".cuh", ".cl", ".py", ".sh", ".cpp"}
@@ -61,7 +63,7 @@ MAX_PARAMETERS = 5
 # interfaces whose parameters are not ours to choose.
 MANY_PARAMETERS = re.compile(
     r"^(backends/host/(conv|kernels)/.*|tests/blas/plain_blas\.cc|tests/cublas/stand_in_cublas\.cc|"
-    r"faces/capture/\w+_entry_points\.cc|tests/capture/stand_in_cuda\.cc)$")
+    r"extensions/interposers/capture/\w+_entry_points\.cc|tests/capture/stand_in_cuda\.cc)$")
 C_INTERFACE = re.compile(r"^(extern )?attune_code attune_\w+\(")
 BAD_NAMES = re.compile(r"(^|[_.-])(utils?|helpers?|common)($|[_.-])")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
@@ -82,9 +84,9 @@ class Module:
 
 
 def read_modules(root):
-    """Every module under attune/, backends/ and storage/, by name."""
+    """Every module under attune/, backends/, storage/ and runtime/, by name."""
     modules = {}
-    for top in ("attune", "backends", "storage"):
+    for top in ("attune", "backends", "storage", "runtime"):
         for path in sorted((root / top).rglob("CMakeLists.txt")):
             text = re.sub(r"#.*", "", path.read_text())
             for kind, body in CALL.findall(text):
@@ -134,8 +136,10 @@ def includes_of(path):
 
 def included_module(name):
     """The module that `#include "name"` belongs to, or None if it is not one of ours: the folder
-    under attune/, or "backends/x" and "storage/x" for everything below these."""
+    under attune/, "runtime", or "backends/x" and "storage/x" for everything below these."""
     parts = name.split("/")
+    if parts[0] == "runtime":
+        return "runtime"
     if len(parts) < 3 or parts[0] not in ("attune", "backends", "storage"):
         return None
     return parts[1] if parts[0] == "attune" else f"{parts[0]}/{parts[1]}"
@@ -158,7 +162,7 @@ def check_includes(modules, root):
             allowed |= {f"backends/{s.split('/')[1]}" for s in member.sources if s.startswith("../")}
         for_tests = allowed.union(*(set(member.test_depends) for member in members))
         core = "/" not in name
-        folder = root / ("attune/" + name if core else name)
+        folder = root / ("attune/" + name if core and name != "runtime" else name)
         for path in sorted(folder.rglob("*")):
             if path.suffix not in (".cc", ".h"):
                 continue
@@ -178,8 +182,7 @@ def check_file_includes(path, root, module, allowed):
             target = included_module(name)
             if name.startswith("apps/"):
                 yield f"{where}: only programs include {name}"
-            elif (core and not is_test and module != "runtime" and
-                  name.startswith(("backends/", "storage/"))):
+            elif core and not is_test and name.startswith(ABOVE_ATTUNE) and module != "runtime":
                 yield f"{where}: a module under attune/ includes {name}"
             elif target and target not in allowed and not (
                 module == "runtime" and target.startswith(("backends/", "storage/"))):
@@ -187,6 +190,18 @@ def check_file_includes(path, root, module, allowed):
                 yield f"{where}: includes {name}, but '{target}' is not in {word} of '{module}'"
         elif module in VALUE_MODULES and not is_test and name in IO_HEADERS:
             yield f"{where}: '{module}' holds values, which do no I/O and read no clock: <{name}>"
+
+
+def check_extensions(root):
+    for path in code_files(root):
+        top, *below = path.relative_to(root).parts
+        if path.suffix not in (".cc", ".h") or top in ("tests", "bench"):
+            continue
+        own = f"extensions/{below[0]}/" if top == "extensions" else None
+        for number, quoted, name in includes_of(path):
+            if quoted and name.startswith("extensions/") and not (own and name.startswith(own)):
+                what = "another extension" if own else "an extension"
+                yield f"{path.relative_to(root)}:{number}: includes {name} of {what}"
 
 
 def code_files(root):
@@ -315,7 +330,7 @@ def main():
                         default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     modules = read_modules(root)
-    problems = [*check_depends(modules, root), *check_includes(modules, root), *check_limits(root),
+    problems = [*check_depends(modules, root), *check_includes(modules, root), *check_extensions(root), *check_limits(root),
                 *check_sleeps(root), *check_own_headers(root)]
     for line in problems:
         print(line)

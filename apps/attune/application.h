@@ -21,10 +21,10 @@
 #include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
-#include "attune/runtime/places.h"
 #include "attune/session/golden_store.h"
 #include "attune/session/session_store.h"
 #include "attune/solver/backend.h"
+#include "runtime/places.h"
 
 namespace attune {
 

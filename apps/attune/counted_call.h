@@ -6,8 +6,8 @@
 
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
-#include "attune/runtime/places.h"
 #include "attune/trial/candidate.h"
+#include "runtime/places.h"
 
 namespace attune {
 

@@ -8,7 +8,7 @@
 
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
-#include "attune/runtime/places.h"
+#include "runtime/places.h"
 
 namespace attune {
 

@@ -8,8 +8,8 @@
 #include <exception>
 
 #include "attune/base/process_variables.h"
-#include "attune/runtime/places.h"
 #include "attune/tuner/evaluation_server.h"
+#include "runtime/places.h"
 
 int main(int argument_count, char** arguments) try {
   attune::DropVariablesOfUser();

@@ -9,7 +9,7 @@
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"
-#include "attune/runtime/places.h"
+#include "runtime/places.h"
 
 namespace attune {
 

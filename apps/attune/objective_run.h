@@ -9,10 +9,10 @@
 #include "apps/attune/workshop.h"
 #include "attune/base/status.h"
 #include "attune/record/figure_store.h"
-#include "attune/runtime/places.h"
 #include "attune/tuner/objective_session.h"
 #include "attune/tuner/tune_run.h"
 #include "attune/tuner/tuner.h"
+#include "runtime/places.h"
 
 namespace attune {
 

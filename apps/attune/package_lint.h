@@ -8,7 +8,7 @@
 
 #include "attune/base/status.h"
 #include "attune/package/package_folder.h"
-#include "attune/runtime/places.h"
+#include "runtime/places.h"
 
 namespace attune {
 

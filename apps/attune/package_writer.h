@@ -14,8 +14,8 @@
 #include "attune/package/manifest.h"
 #include "attune/package/package_folder.h"
 #include "attune/record/record_store.h"
-#include "attune/runtime/places.h"
 #include "attune/trial/candidate.h"
+#include "runtime/places.h"
 
 namespace attune {
 

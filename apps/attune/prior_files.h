@@ -8,8 +8,8 @@
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"
-#include "attune/runtime/places.h"
 #include "attune/tuner/prior_records.h"
+#include "runtime/places.h"
 
 namespace attune {
 
@@ -20,8 +20,8 @@ Status CheckPriors(const std::vector<std::string>& files, const std::string& sea
 
 // Reads each of `files`: a database of attune, or of a user's kernel what another tuner recorded,
 // T4 or a cache of Kernel Tuner (ReadTunerResults). kInvalidArgument names the file that holds
-// nothing that could be tried for one of `problems` at `place`, or is neither. `notes` gets a line for
-// each file that lacks its end.
+// nothing that could be tried for one of `problems` at `place`, or is neither. `notes` gets a line
+// for each file that lacks its end.
 Result<std::vector<PriorRecords>> ReadPriors(const std::vector<std::string>& files,
                                              const Place& place,
                                              std::span<const TaggedProblem> problems,

@@ -7,7 +7,7 @@
 #include "apps/attune/labels.h"
 #include "apps/attune/terminal.h"
 #include "attune/base/process_variables.h"
-#include "attune/runtime/settings.h"
+#include "runtime/settings.h"
 
 namespace attune {
 namespace {

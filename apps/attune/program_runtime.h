@@ -8,8 +8,8 @@
 #include "apps/attune/json_text.h"
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
-#include "attune/runtime/explain.h"
-#include "attune/runtime/runtime.h"
+#include "runtime/explain.h"
+#include "runtime/runtime.h"
 
 namespace attune {
 

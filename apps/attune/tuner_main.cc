@@ -30,12 +30,12 @@
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/refit.h"
 #include "attune/measure/clock.h"
-#include "attune/runtime/launches_at.h"
-#include "attune/runtime/machine_lock.h"
-#include "attune/runtime/places.h"
-#include "attune/runtime/tuner_request.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/tune_run.h"
+#include "runtime/launches_at.h"
+#include "runtime/machine_lock.h"
+#include "runtime/places.h"
+#include "runtime/tuner_request.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {

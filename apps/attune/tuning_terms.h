@@ -1,8 +1,8 @@
 // What a request for attune-tuner asks of the tuning.
 #pragma once
 
-#include "attune/runtime/tuner_request.h"
 #include "attune/tuner/tuner.h"
+#include "runtime/tuner_request.h"
 
 namespace attune {
 

@@ -4,10 +4,10 @@
 
 #include "apps/attune/choices.h"
 #include "apps/attune/duration.h"
+#include "apps/attune/imported_best.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
-#include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/objective_run.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"

@@ -24,8 +24,8 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/everyday_problems.h"
-#include "attune/runtime/compile_place.h"
 #include "attune/verify/parallel_for.h"
+#include "runtime/compile_place.h"
 
 namespace attune {
 namespace {

@@ -7,7 +7,7 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
-#include "attune/runtime/compile_place.h"
+#include "runtime/compile_place.h"
 
 namespace attune {
 namespace {

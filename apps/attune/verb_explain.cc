@@ -11,10 +11,10 @@
 
 #include "apps/attune/choices.h"
 #include "apps/attune/duration.h"
+#include "apps/attune/imported_best.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
-#include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/program_runtime.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/story.h"
@@ -24,10 +24,10 @@
 #include "attune/base/unix_time.h"
 #include "attune/forecast/candidate_model.h"
 #include "attune/forecast/model_origin.h"
-#include "attune/runtime/launches_at.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/session_notes.h"
 #include "attune/verify/problem_data.h"
+#include "runtime/launches_at.h"
 
 namespace attune {
 namespace {

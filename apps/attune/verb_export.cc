@@ -13,10 +13,10 @@
 #include "attune/formats/export.h"
 #include "attune/formats/tuner_results.h"
 #include "attune/kernel/own_kernel.h"
-#include "attune/runtime/tunable_identity.h"
 #include "attune/tunable/own_results.h"
 #include "attune/wisdom/tuned_size.h"
 #include "attune/wisdom/wisdom_text.h"
+#include "runtime/tunable_identity.h"
 
 namespace attune {
 namespace {

@@ -17,7 +17,7 @@
 #include "apps/attune/winner_table.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/forecast/model_origin.h"
-#include "attune/runtime/launches_at.h"
+#include "runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {

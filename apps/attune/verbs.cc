@@ -8,6 +8,7 @@
 
 #include "apps/attune/duration.h"
 #include "apps/attune/terminal.h"
+#include "apps/attune/workshop.h"
 #include "attune/base/file.h"
 #include "attune/base/text.h"
 #include "attune/record/network.h"
@@ -15,6 +16,12 @@
 #include "attune/session/session.h"
 
 namespace attune {
+namespace {
+
+// Less than any process takes: a unit was forgotten.
+constexpr int64_t kMinMemoryLimitBytes = 1 << 20;
+
+}  // namespace
 
 CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,
                   std::string_view examples) {
@@ -150,6 +157,24 @@ CLI::Option* AddSeedOption(CLI::App& verb, uint64_t& seed, const std::string& de
   return verb.add_option_function<std::string>("--seed", parse, description)
       ->default_str(std::to_string(seed))
       ->type_name("UINT");
+}
+
+void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
+  verb.add_option(
+          "--jobs", limits.jobs,
+          "Candidates that are built and verified at once (default: one for each core, one on "
+          "a GPU)")
+      ->check(CLI::Range(0, 1024));
+  verb.add_option("--memory-limit", limits.memory_limit_bytes,
+                  "Memory of one candidate's process, as 4GiB or 512MiB "
+                  "(default: an equal share of what the machine has)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(kMinMemoryLimitBytes, std::numeric_limits<int64_t>::max()))
+      ->type_name("SIZE");
+  AddDurationOption(verb, "--run-deadline", limits.run_deadline_ns,
+                    "A candidate that runs for longer hangs, and its process is killed: one check "
+                    "of its result, or one block that is timed, unless it is known to take longer "
+                    "(default: 20s)");
 }
 
 }  // namespace attune

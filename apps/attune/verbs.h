@@ -1,4 +1,4 @@
-// The verbs of the program, one source file each.
+// The core verbs, one source file each, and what verbs share.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@
 #include "attune/base/status.h"
 
 namespace attune {
+
+struct WorkshopLimits;
 
 // What the command line asked for: set by the verb that was given, run by main() after parsing. The
 // result is an exit status; a Status is printed as a sentence.
@@ -31,25 +33,8 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation);
 void AddRunVerb(CLI::App& program, Invocation& invocation);
 void AddExportVerb(CLI::App& program, Invocation& invocation);
 void AddReportVerb(CLI::App& program, Invocation& invocation);
-void AddReplayVerb(CLI::App& program, Invocation& invocation);
-void AddBlasVerb(CLI::App& program, Invocation& invocation);
-void AddCublasVerb(CLI::App& program, Invocation& invocation);
-void AddCaptureVerb(CLI::App& program, Invocation& invocation);
 void AddPackageVerb(CLI::App& program, Invocation& invocation);
-void AddProfileVerb(CLI::App& program, Invocation& invocation);
-void AddTunableVerb(CLI::App& program, Invocation& invocation);
 void AddBuildVerb(CLI::App& program, Invocation& invocation);
-void AddMiopenVerb(CLI::App& program, Invocation& invocation);
-void AddSessionVerb(CLI::App& program, Invocation& invocation);
-void AddApplicabilityVerb(CLI::App& program, Invocation& invocation);
-void AddJobsVerb(CLI::App& program, Invocation& invocation);
-void AddStatusVerb(CLI::App& program, Invocation& invocation);
-void AddGoldenVerb(CLI::App& program, Invocation& invocation);
-void AddNetworksVerb(CLI::App& program, Invocation& invocation);
-void AddWorkerVerb(CLI::App& program, Invocation& invocation);
-void AddWorkersVerb(CLI::App& program, Invocation& invocation);
-void AddReconcileVerb(CLI::App& program, Invocation& invocation);
-void AddSeerVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).
 CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,
@@ -96,5 +81,8 @@ CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t&
 
 // --seed. A sign or more than 64 bits is a usage error, where the parser alone would wrap around.
 CLI::Option* AddSeedOption(CLI::App& verb, uint64_t& seed, const std::string& description);
+
+// --jobs, --memory-limit and --run-deadline.
+void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
 
 }  // namespace attune

@@ -7,34 +7,10 @@
 #include "apps/attune/verbs.h"
 #include "attune/library/library_evaluator.h"
 #include "attune/record/select.h"
-#include "attune/runtime/profiled_devices.h"
 #include "attune/tuner/local_evaluator.h"
+#include "runtime/profiled_devices.h"
 
 namespace attune {
-namespace {
-
-// Less than any process takes: a unit was forgotten.
-constexpr int64_t kMinMemoryLimitBytes = 1 << 20;
-
-}  // namespace
-
-void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
-  verb.add_option(
-          "--jobs", limits.jobs,
-          "Candidates that are built and verified at once (default: one for each core, one on "
-          "a GPU)")
-      ->check(CLI::Range(0, 1024));
-  verb.add_option("--memory-limit", limits.memory_limit_bytes,
-                  "Memory of one candidate's process, as 4GiB or 512MiB "
-                  "(default: an equal share of what the machine has)")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(kMinMemoryLimitBytes, std::numeric_limits<int64_t>::max()))
-      ->type_name("SIZE");
-  AddDurationOption(verb, "--run-deadline", limits.run_deadline_ns,
-                    "A candidate that runs for longer hangs, and its process is killed: one check "
-                    "of its result, or one block that is timed, unless it is known to take longer "
-                    "(default: 20s)");
-}
 
 Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits,
                                                  const std::function<bool()>& go_on,

@@ -5,8 +5,6 @@
 #include <functional>
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "apps/attune/compiler_log.h"
 #include "attune/base/status.h"
 #include "attune/compile/default_kernel_cache.h"
@@ -14,11 +12,11 @@
 #include "attune/library/library_backend.h"
 #include "attune/measure/clock.h"
 #include "attune/record/record_store.h"
-#include "attune/runtime/machine_lock.h"
-#include "attune/runtime/places.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/machine_turns.h"
 #include "attune/tuner/tuner.h"
+#include "runtime/machine_lock.h"
+#include "runtime/places.h"
 
 namespace attune {
 
@@ -34,9 +32,6 @@ struct WorkshopLimits {
   // crashes takes it along. Peaks are not measured.
   bool is_in_process = false;
 };
-
-// --jobs, --memory-limit and --run-deadline.
-void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
 
 class Workshop {
  public:

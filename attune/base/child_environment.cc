@@ -10,11 +10,12 @@
 namespace attune {
 namespace {
 
-constexpr std::string_view kFaces[] = {"libattune_blas.so", "libattune_cublas.so"};
+constexpr std::string_view kInterposers[] = {"libattune_blas.so", "libattune_cublas.so"};
 
-bool IsFace(std::string_view name) {
-  return std::ranges::any_of(
-      kFaces, [name](std::string_view face) { return name.find(face) != std::string_view::npos; });
+bool IsInterposer(std::string_view name) {
+  return std::ranges::any_of(kInterposers, [name](std::string_view interposer) {
+    return name.find(interposer) != std::string_view::npos;
+  });
 }
 
 // The parts of `list` that `is_kept` keeps, with ':' between them.
@@ -50,7 +51,7 @@ std::string ObjectsForChild(std::string_view objects, OurPreload ours) {
   // without a slash.
   return Kept(objects, " :", [ours](std::string_view name) {
     const bool is_relative = name.find('/') != std::string_view::npos && !IsFixed(name);
-    return !is_relative && (ours == OurPreload::kKept || !IsFace(name));
+    return !is_relative && (ours == OurPreload::kKept || !IsInterposer(name));
   });
 }
 

@@ -1,5 +1,5 @@
 // Builds, loads, verifies and times candidates of one problem on one device, in the calling
-// process. Both a child process and the local evaluator are this with a different face.
+// process. Both a child process and the local evaluator run it.
 #pragma once
 
 #include <cstdint>

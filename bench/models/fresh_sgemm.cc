@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "attune/problem/problem.h"
-#include "attune/runtime/places.h"
 #include "attune/verify/element.h"
 #include "bench/figures.h"
+#include "runtime/places.h"
 
 namespace attune::bench {
 namespace {

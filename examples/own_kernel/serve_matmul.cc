@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "attune/kernel/own_kernel.h"
-#include "attune/runtime/places.h"
+#include "runtime/places.h"
 #include "attune/wisdom/own_kernel_server.h"
 #include "attune/wisdom/own_kernel_tuning.h"
 #include "storage/sql/sql_store.h"

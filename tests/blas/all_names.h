@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "faces/blas/names.h"
+#include "extensions/interposers/blas/names.h"
 
 namespace attune::blas {
 

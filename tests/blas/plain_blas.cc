@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "faces/blas/names.h"
+#include "extensions/interposers/blas/names.h"
 
 namespace {
 

@@ -21,8 +21,8 @@ import tempfile
 import time
 import unittest
 
-import faces
-from faces import preload_environment, summary
+import interposers
+from interposers import preload_environment, summary
 
 FILES = None
 # Of the 512 bytes that glibc keeps back, beside others, for libraries that are opened late.
@@ -30,7 +30,7 @@ LEAST_RESERVE_BYTES = 64
 
 
 def run(*command, preload=True, **variables):
-    return faces.preload("blas", FILES, *command, is_preloaded=preload, **variables)
+    return interposers.preload("blas", FILES, *command, is_preloaded=preload, **variables)
 
 
 class Switches(unittest.TestCase):
@@ -308,7 +308,7 @@ class Tuner(unittest.TestCase):
     def test_its_start_forks_no_host_and_leaves_the_preload_behind(self):
         with tempfile.TemporaryDirectory() as folder:
             database = os.path.join(folder, "attune.db")
-            environment = faces.preload_environment(
+            environment = interposers.preload_environment(
                 "blas", FILES, ATTUNE_BLAS_RUNTIME=FILES.attune_library, ATTUNE_DB=database,
                 ATTUNE_DEVICE="cpu", ATTUNE_POLICY="deferred", XDG_CACHE_HOME=folder,
                 ATTUNE_TUNER=os.path.join(os.path.dirname(FILES.attune), "attune-tuner"))

@@ -1,4 +1,4 @@
-#include "faces/blas/product.h"
+#include "extensions/interposers/blas/product.h"
 
 #include <gtest/gtest.h>
 

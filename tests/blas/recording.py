@@ -20,7 +20,7 @@ import tempfile
 import time
 import unittest
 
-import faces
+import interposers
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import program  # noqa: E402  pylint: disable=wrong-import-position
@@ -32,7 +32,7 @@ PROMISE_S = 1
 
 
 def environment(**variables):
-    return {**faces.outside_environment(), "ATTUNE_DEVICE": "cpu", **variables}
+    return {**interposers.outside_environment(), "ATTUNE_DEVICE": "cpu", **variables}
 
 
 def run(*command, timeout_s=120, **options):
@@ -478,7 +478,7 @@ class Losses(Tests):
 
 def main():
     global FILES
-    FILES, rest = faces.parse_files()
+    FILES, rest = interposers.parse_files()
     unittest.main(argv=["recording.py", *rest], verbosity=2)
 
 

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import unittest
 
-import faces
+import interposers
 
 FILES = None
 NOBODY = 65534
@@ -23,7 +23,7 @@ KEY = "GemmTunableOp_double_NN,nn_30_20_20_ld_30_20_30"
 
 
 def environment(**variables):
-    return {**faces.outside_environment(), "ATTUNE_DEVICE": "cpu", **variables}
+    return {**interposers.outside_environment(), "ATTUNE_DEVICE": "cpu", **variables}
 
 
 class Tests(unittest.TestCase):
@@ -275,7 +275,7 @@ class Results(Tests):
 
 def main():
     global FILES
-    FILES, rest = faces.parse_files()
+    FILES, rest = interposers.parse_files()
     unittest.main(argv=["unusable.py", *rest], verbosity=2)
 
 

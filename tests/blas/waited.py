@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-import faces
+import interposers
 
 FILES = None
 PATIENCE_S = 60
@@ -24,7 +24,7 @@ COUNTED = r"attune blas: \d+ problems recorded under tag t"
 
 
 def environment():
-    return {**faces.outside_environment(), "ATTUNE_DEVICE": "cpu"}
+    return {**interposers.outside_environment(), "ATTUNE_DEVICE": "cpu"}
 
 
 def state_of(pid):
@@ -284,7 +284,7 @@ class Terminal(Tests):
 
 def main():
     global FILES
-    FILES, rest = faces.parse_files()
+    FILES, rest = interposers.parse_files()
     unittest.main(argv=["waited.py", *rest], verbosity=2)
 
 

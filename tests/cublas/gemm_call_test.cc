@@ -1,4 +1,4 @@
-#include "faces/cublas/gemm_call.h"
+#include "extensions/interposers/cublas/gemm_call.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "faces/cublas/matmul_call.h"
+#include "extensions/interposers/cublas/matmul_call.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Descriptors made by the real cuBLASLt, which needs no GPU for that.
 
-#include "faces/cublas/matmul_reader.h"
+#include "extensions/interposers/cublas/matmul_reader.h"
 
 #include <dlfcn.h>
 

@@ -19,8 +19,8 @@ import subprocess
 import sys
 import unittest
 
-import faces
-from faces import summary
+import interposers
+from interposers import summary
 
 FILES = None
 # Every name under which the library has a product.
@@ -37,7 +37,7 @@ print(ctypes.CDLL(None).cublasSgemm_v2(*as_they_are), c.value)
 
 
 def run(*command, preload=True, **variables):
-    return faces.preload("cublas", FILES, *command, is_preloaded=preload, timeout_s=120,
+    return interposers.preload("cublas", FILES, *command, is_preloaded=preload, timeout_s=120,
                          **{"STAND_IN_SAYS": "1", **variables})
 
 

@@ -1,5 +1,5 @@
-// A run time for tests of the cuBLAS face: computes products of 1x1 matrices in host memory. Its
-// behaviour comes from the environment:
+// A run time for tests of the cuBLAS interposer: computes products of 1x1 matrices in host memory.
+// Its behaviour comes from the environment:
 //
 //   DOUBLE_FAILS=WHAT      create or run: that call fails
 //   DOUBLE_KNOWS=nothing   no product is known

@@ -215,7 +215,11 @@ def help_of_verbs(program, words=()):
                           check=True).stdout
     found = {words: text}
     listed = re.search(r"\nSubcommands:\n((?:  .*\n|\n)*)", text)
-    for name in re.findall(r"^  (\w[\w-]*)(?: |$)", listed[1] if listed else "", re.M):
+    names = re.findall(r"^  (\w[\w-]*)(?: |$)", listed[1] if listed else "", re.M)
+    extensions = re.search(r"\nExtensions .*:\n((?:  .*\n)*)", text)
+    for line in extensions[1].splitlines() if extensions else ():
+        names += line.rsplit(": ", 1)[1].split(", ")
+    for name in names:
         found.update(help_of_verbs(program, words + (name,)))
     return found
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/runtime/places.h"
+#include "runtime/places.h"
 #include "attune/solver/plugin.h"
 #include "attune/tuner/child_evaluator.h"
 

@@ -15,6 +15,7 @@
 #include "attune/miopen/import_lines.h"
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/solver_candidate.h"
+#include "extensions/miopen/miopen_verbs.h"
 #include "storage/miopen/database.h"
 #include "storage/miopen/kernel_table.h"
 #include "storage/sql/sql_store.h"

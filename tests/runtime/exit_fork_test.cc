@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/fork_gate.h"
-#include "attune/runtime/stop_at_exit.h"
+#include "runtime/stop_at_exit.h"
 #include "tests/runtime/forked_child.h"
 
 namespace attune {

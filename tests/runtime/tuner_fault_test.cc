@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/runtime/tuner_client.h"
+#include "runtime/tuner_client.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
-#include "attune/runtime/tuner_request.h"
+#include "runtime/tuner_request.h"
 #include "attune/verify/output_check.h"
 #include "attune/verify/rotation.h"
 #include "tests/tunable/fake_tunable.h"

@@ -8,8 +8,8 @@
 
 #include "apps/attune/compiler_log.h"
 #include "apps/attune/compiler_watch.h"
-#include "apps/attune/fleet/kernel_exchange.h"
 #include "apps/attune/session/job_outcomes.h"
+#include "apps/attune/session/kernel_exchange.h"
 #include "attune/base/diverted_errors.h"
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"

@@ -7,7 +7,7 @@
 
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
-#include "attune/runtime/places.h"
+#include "runtime/places.h"
 
 namespace attune {
 

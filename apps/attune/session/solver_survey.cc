@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attune/runtime/compile_place.h"
 #include "attune/verify/problem_data.h"
+#include "runtime/compile_place.h"
 
 namespace attune {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
-#include "attune/runtime/places.h"
 #include "attune/session/session.h"
 #include "attune/session/solver_table.h"
+#include "runtime/places.h"
 
 namespace attune {
 

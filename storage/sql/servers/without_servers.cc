@@ -1,5 +1,5 @@
-// Where SOCI's backends for servers, or the headers that these ask for, were not there to build
-// with.
+// For programs without the libraries of database servers: core, and every program where SOCI's
+// backends for servers were not there to build with.
 #include "storage/sql/servers/database_servers.h"
 
 namespace attune {
@@ -7,8 +7,9 @@ namespace attune {
 Result<std::unique_ptr<sql::DatabaseServer>> DatabaseServerAt(const std::string&,
                                                               const sql::ServerPatience&) {
   return Unsupported(
-      "This attune was built without databases on servers. Install libpq-dev, libmariadb-dev and "
-      "SOCI's backends for both, configure it anew and build it, or name a file.");
+      "This program has no databases on servers: they need the extension 'fleet', libpq-dev, "
+      "libmariadb-dev and SOCI's backends for both when attune is built. Name a file instead, or "
+      "build attune with them.");
 }
 
 }  // namespace attune

@@ -1,0 +1,124 @@
+#include "apps/attune/extensions.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "attune/base/code_folder.h"
+#include "attune/base/file.h"
+#include "attune/base/process_variables.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kFleetProgram = "attune-fleet";
+constexpr size_t kMostListBytes = size_t{64} << 10;
+
+bool IsVerbName(std::string_view name) {
+  return !name.empty() && name.front() != '-' && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '-';
+  });
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+// Of --db=URL or URL.
+bool NamesServer(std::string_view word) {
+  const size_t equal = word.find('=');
+  const bool is_option = word.starts_with("--") && equal != std::string_view::npos;
+  return IsOnServer(std::string(is_option ? word.substr(equal + 1) : word));
+}
+
+}  // namespace
+
+Result<Extension> ParseExtension(std::string_view name, std::string_view text) {
+  Extension extension;
+  extension.name = name;
+  for (int number = 1; !text.empty(); ++number) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? "" : text.substr(end + 1);
+    if (number == 1) {
+      extension.description = Trimmed(line);
+      continue;
+    }
+    if (line.empty()) continue;
+    const size_t gap = line.find("  ");
+    const bool has_gap = gap != std::string_view::npos;
+    if (!has_gap || !IsVerbName(line.substr(0, gap)) || Trimmed(line.substr(gap)).empty()) {
+      return DataLoss(fmt::format(
+          "line {} of the list of the extension '{}' is not a verb, two blanks and what it does",
+          number, name));
+    }
+    extension.verbs.push_back(
+        {std::string(line.substr(0, gap)), std::string(Trimmed(line.substr(gap)))});
+  }
+  return extension;
+}
+
+std::vector<Extension> InstalledExtensions() {
+  std::vector<Extension> found;
+  const auto prefix = InstallationFolder();
+  if (!prefix.ok()) return found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(*prefix / "share/attune/extensions", error), end;
+       !error && each != end; each.increment(error)) {
+    if (each->path().extension() != ".txt") continue;
+    const auto text = ReadFile(each->path(), kMostListBytes);
+    if (!text.ok()) continue;
+    auto extension = ParseExtension(each->path().stem().string(), *text);
+    if (extension.ok()) found.push_back(std::move(*extension));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Extension& a, const Extension& b) { return a.name < b.name; });
+  return found;
+}
+
+std::string VerbAmong(const std::vector<std::string>& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--help" || word == "-h" || word == "--version" || word == "--") return "";
+    if (word == "--db") ++i;
+    if (!word.starts_with("-")) return word;
+  }
+  return "";
+}
+
+std::optional<std::string> ProgramOfExtension(const std::vector<Extension>& extensions,
+                                              const std::vector<std::string>& words) {
+  const std::string verb = VerbAmong(words);
+  for (const Extension& extension : extensions) {
+    for (const Extension::Verb& own : extension.verbs) {
+      if (own.name == verb) return "attune-" + verb;
+    }
+  }
+  if (verb.empty()) return std::nullopt;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const bool names_server =
+      std::any_of(words.begin(), end, NamesServer) || IsOnServer(VariableOr("ATTUNE_DB", ""));
+  return names_server ? std::optional<std::string>(kFleetProgram) : std::nullopt;
+}
+
+Status BecomeProgram(const std::string& name, char** argv) {
+  const Result<std::filesystem::path> path = FindOwnProgram(name);
+  if (!path.ok()) {
+    const bool is_fleet = name == kFleetProgram;
+    return path.error().WithContext(is_fleet ? "databases on servers need the extension 'fleet'"
+                                             : "the extension with this verb is not complete");
+  }
+  ::execv(path->c_str(), argv);
+  return Unavailable(fmt::format("cannot start {}: {}", path->string(), std::strerror(errno)));
+}
+
+}  // namespace attune

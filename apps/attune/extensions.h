@@ -1,0 +1,48 @@
+// Extensions: verbs in programs of their own, which core knows by a list alone. The program of a
+// verb is libexec/attune/attune-VERB. The lists are the files share/attune/extensions/*.txt:
+//
+//   The first line says what the extension is for.
+//   verb  Each other line has a verb, two blanks or more, and what it does.
+//
+// An installation has the extensions that it was built with; one that is added later needs a list
+// and a program, and no change here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+
+namespace attune {
+
+struct Extension {
+  struct Verb {
+    std::string name;
+    std::string description;
+  };
+  std::string name;         // Of its file: "fleet".
+  std::string description;  // One line.
+  std::vector<Verb> verbs;
+};
+
+// Parses a list. kDataLoss names the wrong line.
+Result<Extension> ParseExtension(std::string_view name, std::string_view text);
+
+// What is installed, by name. Leaves out lists that cannot be read.
+std::vector<Extension> InstalledExtensions();
+
+// The verb of a command line without its first word; empty if --help or --version comes before it.
+std::string VerbAmong(const std::vector<std::string>& words);
+
+// The internal program that runs this command line instead of `attune`, "attune-jobs" for the verb
+// of an extension. Databases on servers belong to the extension `fleet`, whose program has the core
+// verbs, too. Nothing if the command is for `attune` itself.
+std::optional<std::string> ProgramOfExtension(const std::vector<Extension>& extensions,
+                                              const std::vector<std::string>& words);
+
+// Becomes that program, with the same arguments. Returns why it cannot.
+Status BecomeProgram(const std::string& name, char** argv);
+
+}  // namespace attune

@@ -1,0 +1,92 @@
+// Does the jobs of whatever session they are of, on one device of this machine and by what compiles
+// on it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/attune/application.h"
+#include "apps/attune/index_keeper.h"
+#include "apps/attune/session/job_executor.h"
+#include "apps/attune/session/kernel_exchange.h"
+#include "apps/attune/workshop.h"
+#include "attune/fleet/job_doer.h"
+#include "extensions/fleet/machine_wait.h"
+#include "runtime/places.h"
+
+namespace attune {
+
+struct DoerTerms {
+  std::string device;  // What measure jobs take; empty: none of them is done.
+  int compile = 0;     // Candidates that are compiled at once; 0: no compile job is done.
+  JobTerms jobs;       // compile_threads is `compile`.
+  WorkshopLimits limits;
+  bool shares_kernels = false;  // Through the database.
+  std::string owner;            // Who this is.
+  std::function<void(const std::string& line)> say;
+};
+
+class SessionDoer final : public JobDoer {
+ public:
+  // Borrows `application`, whose store is open. kNotFound, kUnavailable if the device cannot be
+  // used.
+  static Result<std::unique_ptr<SessionDoer>> Create(Application& application, DoerTerms terms);
+  ~SessionDoer() override;
+
+  std::vector<JobStep> StepsOf(const Session& session) override;
+  void LookAgain() override { answers_.clear(); }
+  Result<std::vector<JobReport>> Do(const Session& session, const std::vector<Job>& jobs) override;
+  std::string WhyNoMore() override;
+
+  // What it measures on; nothing without a device.
+  const std::optional<Place>& device() const { return device_; }
+
+ private:
+  // Where one kind of work of a session is done.
+  struct Bench {
+    int64_t session_id = 0;
+    JobWork work = JobWork::kMeasure;
+    SessionPlace place;
+    std::unique_ptr<Workshop> workshop;
+    std::unique_ptr<RecordStore> records;
+    std::unique_ptr<JobExecutor> executor;
+    std::map<std::string, int64_t> known_solvers;  // Names, and what they are known as.
+  };
+  struct Answer {
+    SessionTerms terms;
+    std::vector<JobStep> steps;
+  };
+
+  SessionDoer(Application& application, DoerTerms terms, std::string database);
+  std::vector<JobStep> FindSteps(const Session& session);
+  Status CheckMeasures(const Session& session) const;
+  Status CheckCompiles(const Session& session) const;
+  Result<Bench*> BenchFor(const Session& session, JobWork work);
+  void NoteTuned();
+  // The device of this worker, ready; waits for the machine.
+  Result<std::unique_ptr<Workshop>> OpenWorkshop();
+  // Tells of waits for the machine, where a job is at.
+  void NoteStage(TuneProgress::Stage stage);
+  // Asks the session's solvers about its problems, of which some may be new.
+  Status Survey(const Session& session, Bench& bench);
+  // Those of problems that could not be evaluated, on any bench, are queued again.
+  Status LeaveToOthers(const Bench& bench);
+
+  Application& application_;
+  DoerTerms terms_;
+  KernelExchange kernels_;
+  MachineWait machine_wait_;
+  std::optional<Place> device_;
+  std::map<int64_t, Answer> answers_;
+  std::vector<std::unique_ptr<Bench>> benches_;  // The one that was used last at the end.
+  SteadyClock clock_;
+  IndexKeeper index_;
+  bool has_measured_ = false;  // And did not tell the index.
+};
+
+}  // namespace attune

@@ -1,0 +1,38 @@
+// Why the library was started for nothing, said when the process ends.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "extensions/interposers/preload/exit_report.h"
+#include "extensions/interposers/preload/lookup.h"
+#include "extensions/interposers/preload/message.h"
+#include "extensions/interposers/preload/service.h"
+
+namespace attune::cublas {
+namespace {
+
+void WarnOfNoCalls() {
+  constexpr const char* kNames[] = {"cublasSgemm_v2", "cublasLtMatmul"};
+  char path[PATH_MAX];
+  for (const char* name : kNames) {
+    if (interposer::DefiningObject(name, path, sizeof path) == nullptr) continue;
+    interposer::Say(
+        "No product arrived in %s (process %d). It has cuBLAS, %s, but called none of the "
+        "functions that docs/cublas.md lists. Processes that it started are not counted.",
+        program_invocation_short_name, static_cast<int>(::getpid()), path);
+    return;
+  }
+  interposer::Say(
+      "No product arrived in %s (process %d), and it has no cuBLAS loaded: it may use none, or "
+      "one linked statically. Processes that it started are not counted.",
+      program_invocation_short_name, static_cast<int>(::getpid()));
+}
+
+__attribute__((destructor)) void AtExit() {
+  interposer::ReportAtExit(interposer::the_service.tally(), WarnOfNoCalls);
+}
+
+}  // namespace
+}  // namespace attune::cublas

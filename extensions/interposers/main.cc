@@ -1,0 +1,8 @@
+// The program of `attune` for the verbs of extension.txt.
+#include "apps/attune/program.h"
+#include "extensions/interposers/interposer_verbs.h"
+
+int main(int argc, char** argv) {
+  return attune::RunProgram(argc, argv, attune::ProgramKind::kExtension,
+                            {attune::AddBlasVerb, attune::AddCublasVerb, attune::AddCaptureVerb});
+}

@@ -1,0 +1,38 @@
+// How many calls came, and what became of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "extensions/interposers/preload/outcome.h"
+
+namespace attune::interposer {
+
+// Thread-safe. Counting can be left out, because a counter that every thread writes costs more than
+// the rest of a preload library; whether any call came is always known.
+class Tally {
+ public:
+  void StartCounting() { is_counting_.store(true, std::memory_order_relaxed); }
+
+  void Note(Outcome outcome) {
+    if (!any_.load(std::memory_order_relaxed)) any_.store(true, std::memory_order_relaxed);
+    if (!is_counting_.load(std::memory_order_relaxed)) return;
+    counts_[static_cast<int>(outcome)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  bool is_counting() const { return is_counting_.load(std::memory_order_relaxed); }
+  uint64_t count(Outcome outcome) const {
+    return counts_[static_cast<int>(outcome)].load(std::memory_order_relaxed);
+  }
+  void Clear() {
+    for (auto& count : counts_) count.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<bool> any_ = false;
+  std::atomic<bool> is_counting_ = false;
+  std::atomic<uint64_t> counts_[kOutcomes] = {};
+};
+
+}  // namespace attune::interposer

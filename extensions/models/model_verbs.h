@@ -1,0 +1,46 @@
+// The verbs of the extension `models`, and what those below `attune model` share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/verbs.h"
+#include "attune/forecast/record_samples.h"
+#include "attune/model/evaluation.h"
+#include "attune/model/model_file.h"
+
+namespace attune {
+
+void AddModelVerb(CLI::App& program, Invocation& invocation);
+void AddReplayVerb(CLI::App& program, Invocation& invocation);
+void AddSeerVerb(CLI::App& program, Invocation& invocation);
+
+namespace model {
+
+void AddFitVerb(CLI::App& verb, Invocation& invocation);
+void AddEvaluateVerb(CLI::App& verb, Invocation& invocation);
+void AddShowVerb(CLI::App& verb, Invocation& invocation);
+
+// Where samples are from: records of the database unless files are named.
+struct Sources {
+  std::vector<std::string> find_dbs;  // Of MIOpen.
+  std::vector<std::string> tables;    // CSV.
+  std::string device;                 // Of records; empty: as other verbs.
+  std::string operator_name;          // Empty: the only one that there is.
+  std::string origin_device;          // What the model is of; empty: what the source says.
+  std::string origin_library;         // The same.
+  bool dry_run = false;               // Ask the device of records what candidates launch.
+};
+void AddSourceOptions(CLI::App& verb, Sources& sources);
+
+Result<TimeSamples> ReadData(Application& application, const Sources& sources);
+
+// The features that a model file names. kUnsupported for those that are none of ours.
+Result<FeatureSet> FeaturesNamed(const std::string& name);
+
+Json ScoreJson(const ModelScore& score);
+std::string ScoreText(const ModelScore& score);
+
+}  // namespace model
+}  // namespace attune
