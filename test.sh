@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need, builds the dev preset and runs the tests.
 #
-#   ./test.sh               tests of less than half a minute each
+#   ./test.sh               tests of less than half a minute each, without benches
 #   ./test.sh --all         all but those that need a GPU or hours, as continuous integration does
 #   ./test.sh PATTERN       only tests whose name matches (ctest -R)
 set -euo pipefail
@@ -10,8 +10,10 @@ cd "$(dirname "$0")"
 . tools/packages.sh
 
 left_out="gpu|long|slow"
+benches=OFF
 if [ "${1:-}" = --all ]; then
   left_out="gpu|long"
+  benches=ON
   shift
 fi
 
@@ -21,7 +23,7 @@ step "Layers and limits"
 python3 tools/check_layers.py
 
 step "Building (build/dev)"
-cmake --preset dev
+cmake --preset dev -DATTUNE_BUILD_BENCH=$benches
 cmake --build --preset dev
 
 step "Testing"
