@@ -28,7 +28,7 @@ def environment(**variables):
 
 class Tests(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="attune-unusable-")
+        folder = tempfile.TemporaryDirectory(prefix="attune-unusable-", ignore_cleanup_errors=True)
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 

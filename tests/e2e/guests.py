@@ -40,7 +40,7 @@ def guest(folder, *steps, preload=None, **variables):
 
 class Guests(unittest.TestCase):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory(prefix="attune-guests-")
+        holder = tempfile.TemporaryDirectory(prefix="attune-guests-", ignore_cleanup_errors=True)
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
         self.database = self.folder / "t.db"
