@@ -39,17 +39,21 @@ def lines_of(unit):
     """Returns (lines, {header: lines that it brings})."""
     run = subprocess.run(preprocessing(unit["command"]), cwd=unit["directory"], capture_output=True,
                          text=True, errors="replace", check=True)
-    total, stack, brought = 0, [], collections.Counter()
+    total, since_marker, stack, brought = 0, 0, [], collections.Counter()
     for line in run.stdout.splitlines():
         marker = MARKER.match(line)
         if not marker:
-            total += 1
-            brought.update(set(stack))
-        elif "1" in marker[2].split():
+            since_marker += 1
+            continue
+        total += since_marker
+        for header in set(stack):
+            brought[header] += since_marker
+        since_marker = 0
+        if "1" in marker[2].split():
             stack.append(os.path.normpath(marker[1]))
         elif "2" in marker[2].split() and stack:
             stack.pop()
-    return total, brought
+    return total + since_marker, brought
 
 
 def main():
@@ -60,7 +64,7 @@ def main():
     units = json.loads((options.build / "compile_commands.json").read_text())
     units = [unit for unit in units if not unit["file"].endswith((".gch", ".hxx.cxx"))]
     total, brought = 0, collections.Counter()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         for lines, headers in pool.map(lines_of, units):
             total += lines
             brought.update({name: count for name, count in headers.items() if name.endswith((".h", ".hpp"))
