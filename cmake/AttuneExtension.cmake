@@ -20,6 +20,7 @@ function(attune_extension NAME)
   configure_file(extension.txt "${list}" COPYONLY)
   install(FILES extension.txt DESTINATION share/attune/extensions RENAME ${NAME}.txt)
   list(REMOVE_ITEM ARG_VERBS ${NAME})
+  file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
   foreach(verb IN LISTS ARG_VERBS)
     file(CREATE_LINK ${program} "${CMAKE_BINARY_DIR}/bin/attune-${verb}" SYMBOLIC)
     install(CODE "
