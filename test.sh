@@ -11,9 +11,9 @@ cd "$(dirname "$0")"
 
 left_out="gpu|long|slow"
 benches=OFF
+if [ "$#" -gt 0 ]; then benches=ON; fi
 if [ "${1:-}" = --all ]; then
   left_out="gpu|long"
-  benches=ON
   shift
 fi
 

@@ -61,10 +61,10 @@ function(attune_test NAME)
   endforeach()
 endfunction()
 
-# attune_precompile_headers(TARGET KIND): what most sources of a kind of target include is a third of what one of them
-# costs to compile, so the first target of the kind compiles it for all, with macros that all of them have. Clang takes a
-# precompiled header only with the very same macros on the command line, and so shows what a source forgot to
-# include. A source with another level of optimisation of its own needs SKIP_PRECOMPILE_HEADERS.
+# attune_precompile_headers(TARGET KIND): the headers that most sources of a kind include take a third of the time of a
+# source. The first target of the kind compiles them for all targets of it, with macros that all of them have. Clang accepts
+# a precompiled header only with the very same macros on the command line, so it compiles without, which shows missing
+# includes. A source with its own level of optimisation needs SKIP_PRECOMPILE_HEADERS.
 #
 #   MODULE  libraries        VERBS  libraries of verbs        TEST  test programs        BENCH  other programs
 function(attune_precompile_headers TARGET KIND)
@@ -72,7 +72,7 @@ function(attune_precompile_headers TARGET KIND)
     return()
   endif()
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Optimised more, GCC 12 finds what is none in strings that come out of a precompiled header.
+    # With optimisation, GCC 12 reports false overflows in strings from a precompiled header.
     target_compile_options(${TARGET} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
   endif()
   get_property(first GLOBAL PROPERTY ATTUNE_FIRST_${KIND})

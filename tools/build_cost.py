@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a build compiles: translation units, lines after preprocessing, and the headers that bring most of them.
+"""Counts what a build compiles: translation units, lines after preprocessing, and the most expensive headers.
 
   tools/build_cost.py BUILD [--headers N]
 
 BUILD is a build folder with compile_commands.json (every preset has it). Each unit is preprocessed with its own
-command, precompiled headers aside. The lines of a header are those that it brings with everything that it includes,
-each counted once in a unit, and summed over the units.
+command, without precompiled headers. A header counts with the lines of everything that it includes, summed over
+the units.
 """
 
 import argparse
@@ -23,7 +23,7 @@ MARKER = re.compile(r'^# \d+ "([^"]+)"((?: \d)*)$')
 
 def preprocessing(command):
     """`command` as a command that writes the preprocessed unit to standard output."""
-    words = [word for word in shlex.split(command) if word not in ("ccache", "-c", "-Winvalid-pch")]
+    words = [word for word in shlex.split(command) if word not in ("-c", "-Winvalid-pch")]
     kept, skip = [], False
     for word, following in zip(words, words[1:] + [""]):
         if skip:

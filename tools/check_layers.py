@@ -330,7 +330,8 @@ def main():
                         default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     modules = read_modules(root)
-    problems = [*check_depends(modules, root), *check_includes(modules, root), *check_extensions(root), *check_limits(root),
+    problems = [*check_depends(modules, root), *check_includes(modules, root),
+                *check_extensions(root), *check_limits(root),
                 *check_sleeps(root), *check_own_headers(root)]
     for line in problems:
         print(line)

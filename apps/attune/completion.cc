@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-// The verb, or the verb of a verb, that `words` have come to.
+// The verb, or the verb below a verb, that `words` name.
 const CLI::App* AppAfter(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &program;
   for (const std::string& word : words) {
@@ -59,7 +59,7 @@ bool TakesValue(const std::vector<const CLI::Option*>& options, const std::strin
 std::string Completions(const CLI::App& program, const std::vector<Extension>& extensions,
                         const std::vector<std::string>& words) {
   const std::vector<std::string> before(words.begin(), words.end() - 1);
-  // Another program's command line begins there.
+  // The command line of another program begins after '--'.
   if (std::find(before.begin(), before.end(), "--") != before.end()) return "";
   const CLI::App* app = AppAfter(program, before);
   std::vector<const CLI::Option*> options;

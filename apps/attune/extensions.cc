@@ -33,7 +33,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-// Of --db=URL or URL.
+// True for the URL of a server, alone or as in --db=URL.
 bool NamesServer(std::string_view word) {
   const size_t equal = word.find('=');
   const bool is_option = word.starts_with("--") && equal != std::string_view::npos;

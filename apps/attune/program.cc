@@ -128,7 +128,8 @@ Status CheckProc() {
       "/proc");
 }
 
-// What a command line asks for before its verb is parsed; nothing if it asks for no more.
+// Completes a command line, or reports a verb that does not exist. Returns nothing if the verb must
+// be parsed.
 std::optional<int> RunWithoutVerb(Application& application, const CLI::App& program,
                                   const std::vector<Extension>& extensions,
                                   const std::vector<std::string>& words) {

@@ -1,4 +1,4 @@
-// What the main() of `attune` and of its extensions calls.
+// The command line of `attune` and of its extensions: their main() calls RunProgram().
 #pragma once
 
 #include <vector>
@@ -13,8 +13,9 @@ using VerbAdder = void (*)(CLI::App& program, Invocation& invocation);
 // The verbs of `attune` itself, in the order of --help.
 std::vector<VerbAdder> CoreVerbs();
 
-// Parses the command line, runs one of `verbs` and returns the exit status. In `attune` itself,
-// first becomes the program of an extension if the verb or the database asks for one.
+// Parses the command line, runs one of `verbs` and returns the exit status. `attune` itself
+// (kCore) first checks whether the verb or the database belongs to an extension, and becomes the
+// program of that extension.
 enum class ProgramKind { kCore, kExtension };
 int RunProgram(int argc, char** argv, ProgramKind kind, const std::vector<VerbAdder>& verbs);
 

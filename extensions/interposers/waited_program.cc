@@ -58,8 +58,8 @@ class SignalsTaken {
 [[noreturn]] void BecomeInChild(const std::vector<std::string>& command, pid_t parent,
                                 const SignalsTaken& signals, int failure) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent)
-    ::_exit(kSignalledStatus + SIGKILL);  // The parent died before prctl().
+  // The parent may have died before prctl().
+  if (::getppid() != parent) ::_exit(kSignalledStatus + SIGKILL);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -171,12 +171,12 @@ typedef struct attune_options {
   size_t struct_size;
   const char* device;   /* "cpu", "opencl:0"; null: ATTUNE_DEVICE, else "cpu". */
   const char* database; /* Null: ATTUNE_DB, else the user's. "" for none. */
-  const char*
-      packages; /* Read-only packages beneath it, separated by ':'; null: ATTUNE_PACKAGES. */
+  /* Read-only packages beneath it, separated by ':'. Null: ATTUNE_PACKAGES. */
+  const char* packages;
   attune_policy policy;
   attune_scope scope;
-  const char*
-      preset; /* A find mode of MIOpen by name ("fast", "dynamic_hybrid"): sets both. Null: none. */
+  /* A find mode of MIOpen ("fast", "dynamic_hybrid"), which sets both. Null: none. */
+  const char* preset;
   const char* record_tag;   /* Tag of recorded problems; null: "recorded". */
   int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
   int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */

@@ -49,7 +49,7 @@ class Results(unittest.TestCase):
                    "assert sorted(a) == sorted(b) and len(a) > 30; "
                    "[numpy.testing.assert_allclose(b[x], a[x], err_msg=x, atol=0, "
                    "rtol=2e-4 if 'float32' in x else 1e-11) for x in a]")
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             own, ours = f"{folder}/own.npz", f"{folder}/ours.npz"
             process = run(OPTIONS.python, CHILD, "results", own)
             self.assertEqual(process.returncode, 0, process.stderr)
@@ -85,7 +85,7 @@ class Results(unittest.TestCase):
             self.assertEqual(process.returncode, 0, f"{solver}: {process.stderr}")
 
     def test_recorded_problems_reach_the_tag(self):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             database = f"{folder}/numpy.db"
             process = run(OPTIONS.attune, "--db", database, "blas", "--record", "mine", "--",
                           OPTIONS.python, CHILD, "gemm", "float32", ATTUNE_DB=database)
@@ -152,7 +152,7 @@ class SpecialValues(unittest.TestCase):
     def test_where_blis_was_measured_to_be_the_best(self):
         script = ("import sys, numpy as np; m = np.ones((700, 51), order='F'); m[:, -1] = np.nan; "
                   "x = np.ones(51); x[-1] = 0; sys.exit(int(not np.isnan(m @ x).all()))")
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             database = f"{folder}/nan.db"
             program = (OPTIONS.python, "-c", script)
             run(OPTIONS.attune, "--db", database, "blas", "--record", "nan", "--", *program,
@@ -184,7 +184,7 @@ class Suite(unittest.TestCase):
         return outcomes, process
 
     def test_numpys_own_tests_of_linear_algebra_go_as_without(self):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             without, _ = self.outcomes((), folder)
             ours, process = self.outcomes((OPTIONS.attune, "blas", "--stats", "--"), folder)
         self.assertGreater(len(without), 300)

@@ -306,7 +306,7 @@ class Tuner(unittest.TestCase):
         self.assertIn("forks 1\n", process.stdout)
 
     def test_its_start_forks_no_host_and_leaves_the_preload_behind(self):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             database = os.path.join(folder, "attune.db")
             environment = interposers.preload_environment(
                 "blas", FILES, ATTUNE_BLAS_RUNTIME=FILES.attune_library, ATTUNE_DB=database,

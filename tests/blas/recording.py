@@ -52,7 +52,7 @@ def fill(disk):
 
 class Tests(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="attune-recording-", ignore_cleanup_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="attune-recording-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.database = self.folder / "attune.db"

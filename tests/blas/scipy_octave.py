@@ -45,7 +45,7 @@ class SciPy(unittest.TestCase):
                    "assert sorted(a) == sorted(b) and len(a) > 20; "
                    "[numpy.testing.assert_allclose(b[x], a[x], err_msg=x, atol=0, "
                    "rtol=5e-4 if 'float32' in x else 1e-10) for x in a]")
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             own, ours = f"{folder}/own.npz", f"{folder}/ours.npz"
             process = run(OPTIONS.python, CHILD, own)
             self.assertEqual(process.returncode, 0, process.stderr)

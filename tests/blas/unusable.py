@@ -28,7 +28,7 @@ def environment(**variables):
 
 class Tests(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="attune-unusable-", ignore_cleanup_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="attune-unusable-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 

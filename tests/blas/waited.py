@@ -45,7 +45,7 @@ def await_that(condition):
 
 class Tests(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="attune-waited-", ignore_cleanup_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="attune-waited-")
         self.addCleanup(folder.cleanup)
         self.database = os.path.join(folder.name, "attune.db")
 

@@ -94,7 +94,7 @@ def main():
     arguments = parser.parse_args()
     for name in ("bin", "plugins", "data"):
         setattr(arguments, name, getattr(arguments, name).resolve())
-    with tempfile.TemporaryDirectory(prefix="attune-cli-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="attune-cli-") as place:
         folder = pathlib.Path(place) / "work"
         folder.mkdir()
         failures = run(arguments, folder)

@@ -40,10 +40,29 @@ def guest(folder, *steps, preload=None, **variables):
 
 class Guests(unittest.TestCase):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory(prefix="attune-guests-", ignore_cleanup_errors=True)
+        holder = tempfile.TemporaryDirectory(prefix="attune-guests-")
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
+        # The tuner writes into the folder until it has ended.
+        self.addCleanup(lambda: self.assertEqual(self.remaining("attune-tuner"), []))
         self.database = self.folder / "t.db"
+
+    def processes(self, program):
+        """Returns the ids of processes of `program` whose command names the folder of the test."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = entry.read_bytes().decode(errors="replace")
+                if program in words.split("\0")[0] and str(self.folder) in words:
+                    found.append(int(entry.parent.name))
+        return found
+
+    def remaining(self, program):
+        """Returns the ids of such processes that run after 8 s."""
+        deadline = time.monotonic() + 8
+        while self.processes(program) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return self.processes(program)
 
     def run_guest(self, *steps, status=0, cwd=None, **variables):
         command, environment = guest(self.folder, *steps, **variables)
@@ -241,16 +260,6 @@ class Folders(Guests):
 
 
 class Tuners(Guests):
-    def processes(self, program):
-        """Returns the ids of processes of `program` whose command names the folder of the test."""
-        found = []
-        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                words = entry.read_bytes().decode(errors="replace")
-                if program in words.split("\0")[0] and str(self.folder) in words:
-                    found.append(int(entry.parent.name))
-        return found
-
     def test_none_outlives_a_program_that_has_become_a_daemon(self):
         command, environment = guest(self.folder, "products=3", f"await={self.database}",
                                      "sleep=2000", "daemon", "sleep=20000")
@@ -259,10 +268,7 @@ class Tuners(Guests):
             time.sleep(0.05)
         self.assertNotEqual(self.processes("attune-tuner"), [])
         self.assertEqual(parent.wait(TIMEOUT_S), 0)
-        deadline = time.monotonic() + 8
-        while self.processes("attune-tuner") and time.monotonic() < deadline:
-            time.sleep(0.1)
-        tuners, daemons = self.processes("attune-tuner"), self.processes(OPTIONS.guest.name)
+        tuners, daemons = self.remaining("attune-tuner"), self.processes(OPTIONS.guest.name)
         for process in daemons:
             os.kill(process, signal.SIGKILL)
         self.assertEqual((tuners, len(daemons)), ([], 1))

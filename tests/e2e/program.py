@@ -120,7 +120,7 @@ def main(test):
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=50)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="attune-e2e-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="attune-e2e-") as folder:
         test(Program(arguments, folder))
     print("passed")
     sys.exit(0)

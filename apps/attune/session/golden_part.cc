@@ -12,13 +12,13 @@
 namespace attune {
 namespace {
 
-// Whether `target` is what `wanted` names: its whole text, its device or its architecture.
+// True if `wanted` is the whole text, the device or the architecture of `target`.
 bool IsMeant(const Target& target, const std::string& wanted) {
   return wanted == Text(target) || wanted == target.device || wanted == target.arch;
 }
 
-// Whether `wanted` is spelled as a target is, whichever there are: the text of one, or what
-// compilers call a GPU ("sm_90", "gfx90a:xnack-").
+// True if `wanted` has the form of a target, known or not: its text, or a compiler's name of a GPU
+// ("sm_90", "gfx90a:xnack-").
 bool IsSpelledAsTarget(const std::string& wanted) {
   const std::string arch = wanted.substr(0, wanted.find(':'));
   const auto is_arch = [&arch](std::string_view prefix, std::string_view digits) {
@@ -29,8 +29,9 @@ bool IsSpelledAsTarget(const std::string& wanted) {
          is_arch("gfx", "0123456789abcdef");
 }
 
-// The only target of the entries that is meant. kNotFound where it is not among them, and
-// kInvalidArgument where none or several are named, list those that there are.
+// The one target of the entries that matches `wanted`. kNotFound if no entry has it,
+// kInvalidArgument if `wanted` has not the form of a target or matches several; both list the
+// targets of the entries.
 Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::string& wanted) {
   std::vector<Target> meant;
   std::string known;
@@ -52,7 +53,7 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
   return meant.empty() && IsSpelledAsTarget(wanted) ? NotFound(message) : InvalidArgument(message);
 }
 
-// Whoever serves has no question of two answers.
+// A package or export needs exactly one result for each problem.
 Status CheckOneForEachProblem(const std::vector<GoldenEntry>& entries, const GoldenPart& part) {
   if (entries.empty()) {
     return InvalidArgument(

@@ -1,4 +1,4 @@
-// Golden versions, and the part of one that is for one target: what verbs that read them share.
+// Opens golden versions, whole or the part for one target.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which calls of a BLAS are for attune, and the one run time that computes them.
+// Decides which BLAS calls attune serves, and serves them with the one run time of the process.
 #pragma once
 
 #include "attune/base/stack_room.h"
@@ -8,10 +8,10 @@
 
 namespace attune::blas {
 
-// What Wants() does where no run time serves yet, or none any more.
+// The slow path of Wants(), while no run time serves: starts one if there was none yet.
 bool BeginToServe(interposer::RealSymbol& symbol, const void* caller);
 
-// Whether a call of `symbol` from `caller` is for attune at all.
+// True if attune can serve a call of `symbol` from `caller`.
 inline bool Wants(interposer::RealSymbol& symbol, const void* caller) {
   if (!interposer::the_service.is_serving() && !BeginToServe(symbol, caller)) return false;
   if (!HasAmpleStack()) [[unlikely]] {

@@ -30,8 +30,8 @@ bool NameOfObject(const void* address, char* name, uint64_t size);
 // What `caller`, an address in the program or library that calls, would have been bound to if this
 // library were not preloaded: the next definition in the global scope, else one in the dependencies
 // of the calling object (a library opened RTLD_LOCAL, as Python does), else of any loaded object.
-// The variable _REAL of the interposer names a library that comes before all of them, and one that
-// has not the function ends the process. Null if there is none.
+// The library in the variable _REAL of the interposer comes before all of them; if it lacks the
+// function, the process ends. Null if there is none.
 void* FindRealIfAny(const char* name, const void* caller);
 
 // The same, and ends the process if there is none: for functions that cannot fail.

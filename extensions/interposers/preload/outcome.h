@@ -3,8 +3,8 @@
 
 namespace attune::interposer {
 
-// Those of all interposers; a interposer has no use for some. All but kServed go to the real
-// function untouched.
+// The outcomes of all interposers; each uses some of them. A call with another outcome than kServed
+// goes to the real function untouched.
 enum class Outcome {
   kServed,
   kOff,        // Switched off.

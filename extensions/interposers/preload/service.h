@@ -17,8 +17,8 @@ namespace attune::interposer {
 // destroyed because threads may still compute at exit.
 class Service {
  public:
-  // What comes at the end of Begin(), once in a process: true if the interposer can serve. A
-  // interposer that knows no run time to create yet has nothing to do here.
+  // Begin() calls it last, once in a process. Returns true if the interposer can serve. An
+  // interposer that cannot create a run time yet returns true and does nothing.
   using Preparation = bool (*)(Service&);
 
   // Whether calls are for attune, as far as is known without doing anything.

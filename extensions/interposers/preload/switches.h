@@ -9,7 +9,8 @@ bool IsSet(const char* variable);
 
 enum class Mode { kServe, kRecord, kOff };
 
-// Of the interposer's own variable: 'serve', 'record' or 'off'; kServe if it has no word.
+// Reads the interposer's own variable: 'serve', 'record' or 'off'. kServe if it is not set.
+// Another word ends the process.
 Mode ReadMode();
 
 // The choice of ATTUNE_FORCE, or null if nothing is forced.

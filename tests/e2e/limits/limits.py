@@ -387,7 +387,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="every limit, not only the tight ones")
     parser.add_argument("--only", default="", help="cells whose name has this")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="attune_limits_", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix="attune_limits_") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o777)
         matrix = Matrix(options, folder)
