@@ -1,8 +1,8 @@
-# attune_extension(NAME VERBS verb ... SOURCES ... [LIBRARIES ...] [TESTS ...]): the program of an extension from
-# main.cc beside the caller, and from the sources of its verbs. `attune VERB` becomes it; extension.txt beside the caller lists
-# its verbs (apps/attune/extensions.h).
+# attune_extension(NAME SOURCES ... [LIBRARIES ...] [TESTS ...]): the program of an extension from main.cc beside the
+# caller, and from the sources of its verbs. extension.txt beside the caller lists the verbs (apps/attune/extensions.h); each is
+# a link to the program, which `attune VERB` becomes.
 function(attune_extension NAME)
-  cmake_parse_arguments(ARG "" "" "VERBS;SOURCES;LIBRARIES;TESTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;TESTS" ${ARGN})
   add_library(attune_${NAME}_verbs OBJECT ${ARG_SOURCES})
   target_include_directories(attune_${NAME}_verbs PUBLIC ${PROJECT_SOURCE_DIR})
   attune_precompile_headers(attune_${NAME}_verbs VERBS)
@@ -19,9 +19,11 @@ function(attune_extension NAME)
   set(list "${CMAKE_BINARY_DIR}/share/attune/extensions/${NAME}.txt")
   configure_file(extension.txt "${list}" COPYONLY)
   install(FILES extension.txt DESTINATION share/attune/extensions RENAME ${NAME}.txt)
-  list(REMOVE_ITEM ARG_VERBS ${NAME})
+  file(STRINGS extension.txt lines REGEX "^[a-z-]+  ")
+  list(TRANSFORM lines REPLACE "  .*" "" OUTPUT_VARIABLE verbs)
+  list(REMOVE_ITEM verbs ${NAME})
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
-  foreach(verb IN LISTS ARG_VERBS)
+  foreach(verb IN LISTS verbs)
     file(CREATE_LINK ${program} "${CMAKE_BINARY_DIR}/bin/attune-${verb}" SYMBOLIC)
     install(CODE "
       file(CREATE_LINK ${program} \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/attune/attune-${verb}\" SYMBOLIC)")

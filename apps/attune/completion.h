@@ -10,8 +10,8 @@
 
 namespace attune {
 
-// `attune kCompleteFlag WORD...` prints the completions of the last word: on each line a word, a tab
-// and a description. Prints nothing where the shell must complete a file name.
+// `attune kCompleteFlag WORD...` prints the completions of the last word: on each line a word, a
+// tab and a description. Prints nothing where the shell must complete a file name.
 inline constexpr const char* kCompleteFlag = "--complete";
 
 // REQUIRES: `words` is not empty.

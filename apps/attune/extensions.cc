@@ -13,6 +13,7 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/file.h"
 #include "attune/base/process_variables.h"
+#include "attune/base/text.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -27,12 +28,6 @@ bool IsVerbName(std::string_view name) {
   });
 }
 
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
 // True for the URL of a server, alone or as in --db=URL.
 bool NamesServer(std::string_view word) {
   const size_t equal = word.find('=');
@@ -40,11 +35,8 @@ bool NamesServer(std::string_view word) {
   return IsOnServer(std::string(is_option ? word.substr(equal + 1) : word));
 }
 
-}  // namespace
-
-Result<Extension> ParseExtension(std::string_view name, std::string_view text) {
-  Extension extension;
-  extension.name = name;
+// Returns the line of a list that is wrong, or 0.
+int ParseList(std::string_view text, Extension& extension) {
   for (int number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
@@ -57,15 +49,29 @@ Result<Extension> ParseExtension(std::string_view name, std::string_view text) {
     const size_t gap = line.find("  ");
     const bool has_gap = gap != std::string_view::npos;
     if (!has_gap || !IsVerbName(line.substr(0, gap)) || Trimmed(line.substr(gap)).empty()) {
-      return DataLoss(fmt::format(
-          "line {} of the list of the extension '{}' is not a verb, two blanks and what it does",
-          number, name));
+      return number;
     }
     extension.verbs.push_back(
         {std::string(line.substr(0, gap)), std::string(Trimmed(line.substr(gap)))});
   }
+  return 0;
+}
+
+Extension ReadExtension(const std::filesystem::path& path) {
+  Extension extension;
+  extension.name = path.stem().string();
+  const auto text = ReadFile(path, kMostListBytes);
+  if (!text.ok()) {
+    extension.fault = text.error().message();
+  } else if (const int line = ParseList(*text, extension); line != 0) {
+    extension.verbs.clear();
+    extension.fault =
+        fmt::format("{}: line {} is not a verb, two blanks and a description", path.string(), line);
+  }
   return extension;
 }
+
+}  // namespace
 
 std::vector<Extension> InstalledExtensions() {
   std::vector<Extension> found;
@@ -74,11 +80,7 @@ std::vector<Extension> InstalledExtensions() {
   std::error_code error;
   for (std::filesystem::directory_iterator each(*prefix / "share/attune/extensions", error), end;
        !error && each != end; each.increment(error)) {
-    if (each->path().extension() != ".txt") continue;
-    const auto text = ReadFile(each->path(), kMostListBytes);
-    if (!text.ok()) continue;
-    auto extension = ParseExtension(each->path().stem().string(), *text);
-    if (extension.ok()) found.push_back(std::move(*extension));
+    if (each->path().extension() == ".txt") found.push_back(ReadExtension(each->path()));
   }
   std::sort(found.begin(), found.end(),
             [](const Extension& a, const Extension& b) { return a.name < b.name; });

@@ -10,7 +10,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -25,12 +24,10 @@ struct Extension {
   std::string name;         // Of its file: "fleet".
   std::string description;  // One line.
   std::vector<Verb> verbs;
+  std::string fault;  // Why its list cannot be used. Then it has no verbs.
 };
 
-// Parses a list. kDataLoss names the wrong line.
-Result<Extension> ParseExtension(std::string_view name, std::string_view text);
-
-// What is installed, by name. Leaves out lists that cannot be read.
+// Returns the installed extensions, sorted by name.
 std::vector<Extension> InstalledExtensions();
 
 // The verb of a command line without its first word; empty if --help or --version comes before it.

@@ -60,6 +60,11 @@ int PrintUnknownVerb(Output& err, const CLI::App& program, const std::vector<Ext
     for (const Extension::Verb& verb : extension.verbs) known += ", " + verb.name;
   }
   err.Print(fmt::format("attune: There is no verb '{}'. Verbs are {}.\n", Printable(word), known));
+  for (const Extension& extension : extensions) {
+    if (extension.fault.empty()) continue;
+    err.Print(fmt::format("attune: Cannot use the extension '{}': {}.\n", Printable(extension.name),
+                          Printable(extension.fault)));
+  }
   return kExitUsage;
 }
 
@@ -72,7 +77,9 @@ std::string HelpOn(const std::vector<Extension>& extensions) {
     for (const Extension::Verb& verb : extension.verbs) {
       verbs += (verbs.empty() ? "" : ", ") + verb.name;
     }
-    text += fmt::format("  {:<28}{}: {}\n", extension.name, extension.description, verbs);
+    const std::string use = extension.fault.empty() ? extension.description + ": " + verbs
+                                                    : "Cannot be used: " + extension.fault;
+    text += fmt::format("  {:<28}{}\n", Printable(extension.name), Printable(use));
   }
   return text;
 }
@@ -208,15 +215,16 @@ std::optional<int> RunExtension(const std::vector<Extension>& extensions,
 
 int RunProgram(int argc, char** argv, ProgramKind kind, const std::vector<VerbAdder>& verbs) try {
   DropVariablesOfUser();
-  const std::vector<Extension> extensions = InstalledExtensions();
+  std::vector<Extension> extensions;
   if (kind == ProgramKind::kCore) {
+    extensions = InstalledExtensions();
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     if (const auto status = RunExtension(extensions, words, argv)) return *status;
   }
   SetThreadWaitPolicy(argv);
   InstallSignalHandlers();
   UseSqliteAlone();
-  return Run(argc, argv, kind == ProgramKind::kCore ? extensions : std::vector<Extension>(), verbs);
+  return Run(argc, argv, extensions, verbs);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "attune: The program met an error that it does not know: %s.\n",
                error.what());

@@ -39,6 +39,13 @@ TEST(TextTest, WhatIsNoUtf8IsCutAnywhere) {
   EXPECT_EQ(FirstBytes(bytes, 6), bytes.substr(0, 6));
 }
 
+TEST(TextTest, TrimmedLeavesBlanksInside) {
+  EXPECT_EQ(Trimmed(" \ta b\t "), "a b");
+  EXPECT_EQ(Trimmed("a"), "a");
+  EXPECT_EQ(Trimmed(" \t "), "");
+  EXPECT_EQ(Trimmed(""), "");
+}
+
 TEST(TextTest, AnExcerptHasTheBeginningAndTheLength) {
   const std::string longest(kExcerptBytes, 'a');
   EXPECT_EQ(Excerpt(longest), longest);

@@ -24,6 +24,9 @@ constexpr std::string_view FirstBytes(std::string_view text, size_t max_bytes) {
 // Returns the word before the first blank and removes both from `rest`.
 std::string_view NextWord(std::string_view& rest);
 
+// Returns `text` without the blanks and tabs around it.
+std::string_view Trimmed(std::string_view text);
+
 // Returns the number if all of `text` is one in decimal and not negative.
 std::optional<int64_t> WholeNumber(std::string_view text);
 

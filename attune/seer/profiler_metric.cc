@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "attune/base/text.h"
+
 namespace attune::seer {
 namespace {
 
@@ -88,11 +90,6 @@ std::optional<double> FactorOf(std::string_view unit, Measure measure) {
     if (unit.size() > 1 && unit.front() == prefix) return factor;
   }
   return 1.0;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
 std::optional<double> NumberOf(std::string_view text) {

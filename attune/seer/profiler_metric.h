@@ -41,8 +41,6 @@ const Metric* FindMetric(std::string_view name);
 // per does not count: "Kbyte/block" is 1000 bytes. Nothing for a unit of something else.
 std::optional<double> FactorOf(std::string_view unit, Measure measure);
 
-// Without blanks around it.
-std::string_view Trimmed(std::string_view text);
 // A number with commas between groups of three digits, or without them; nothing for anything else,
 // such as a decimal comma.
 std::optional<double> NumberOf(std::string_view text);

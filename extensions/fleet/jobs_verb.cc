@@ -14,6 +14,7 @@
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/session/stale_jobs.h"
 #include "apps/attune/table.h"
+#include "attune/base/text.h"
 #include "attune/base/user_at_host.h"
 #include "attune/choice/match_policy.h"
 #include "attune/jobs/job_store.h"
@@ -340,13 +341,6 @@ void AddFilterOptions(CLI::App& verb, FilterOptions& options, Invocation& invoca
       ->allow_extra_args(false)
       ->check(CLI::Range(int64_t{1}, kMostJobId))
       ->type_name("N");
-}
-
-// Without the blanks around it.
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  const size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 // An option that takes names with commas between them, and blanks around these as people write

@@ -110,7 +110,11 @@ def an_extension_is_a_list_and_a_program(attune):
     greeted = run_in(folder, "--db", "x y", "hello", "a b", "--", "", attune=attune)
     program.check((greeted.returncode, greeted.stdout) == (7, "<--db><x y><hello><a b><--><>"), greeted)
     for verb in ("no", "../../../bin/sh"):
-        program.check(run_in(folder, verb, attune=attune).returncode == 2, verb)
+        refused = run_in(folder, verb, attune=attune)
+        program.check(refused.returncode == 2 and "damaged.txt: line 2" in refused.stderr, refused)
+    shown = run_in(folder, "--help", attune=attune).stdout
+    for name in ("damaged", "hostile"):
+        program.check(f"Cannot be used: {extensions / name}.txt: line 2" in shown, shown)
     # Nothing of the current folder runs.
     (attune.folder / "attune-jobs").write_text("#!/bin/sh\necho decoy\n")
     (attune.folder / "attune-jobs").chmod(0o755)
