@@ -10,7 +10,7 @@ function(attune_extension NAME)
 
   set(program attune-${NAME})
   add_executable(${program} main.cc ${PROJECT_SOURCE_DIR}/apps/attune/standard_descriptors.cc)
-  target_link_libraries(${program} PRIVATE attune_${NAME}_verbs attune_core_verbs attune_program
+  target_link_libraries(${program} PRIVATE attune_${NAME}_verbs attune_command_line attune_program
     ${ARG_LIBRARIES} attune_storage_servers attune_compiler)
   add_dependencies(${program} attune-evaluator)
   add_dependencies(attune ${program})
@@ -30,6 +30,6 @@ function(attune_extension NAME)
   endforeach()
   if(ATTUNE_BUILD_TESTS AND ARG_TESTS)
     attune_test(attune_${NAME}_extension_test SOURCES ${ARG_TESTS}
-      LIBRARIES attune_${NAME}_verbs attune_core_verbs attune_program ${ARG_LIBRARIES} attune_storage_servers attune_sample_records)
+      LIBRARIES attune_${NAME}_verbs attune_command_line attune_program ${ARG_LIBRARIES} attune_storage_servers attune_sample_records)
   endif()
 endfunction()

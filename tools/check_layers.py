@@ -24,7 +24,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial choice device energy solver kernel compile measure verify search replay model seer profile record "
-         "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable session jobs queue worker runtime").split()
+         "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable session jobs queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

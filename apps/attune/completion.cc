@@ -6,17 +6,6 @@
 namespace attune {
 namespace {
 
-// The verb, or the verb below a verb, that `words` name.
-const CLI::App* AppAfter(const CLI::App& program, const std::vector<std::string>& words) {
-  const CLI::App* app = &program;
-  for (const std::string& word : words) {
-    const auto subcommands = app->get_subcommands(
-        [&](const CLI::App* sub) { return !sub->get_name().empty() && sub->get_name() == word; });
-    if (!subcommands.empty()) app = subcommands.front();
-  }
-  return app;
-}
-
 // Options of groups are with the groups, which are apps without a name.
 void CollectOptions(const CLI::App& app, std::vector<const CLI::Option*>& options) {
   const auto own = app.get_options();
@@ -25,6 +14,30 @@ void CollectOptions(const CLI::App& app, std::vector<const CLI::Option*>& option
        app.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
     CollectOptions(*group, options);
   }
+}
+
+// Whether the word is an option whose value is the next word: --tag, but not --tag=x.
+bool TakesNextWord(const CLI::App& program, const CLI::App& verb, const std::string& word) {
+  if (!word.starts_with("-")) return false;
+  std::vector<const CLI::Option*> options;
+  CollectOptions(verb, options);
+  CollectOptions(program, options);
+  return std::any_of(options.begin(), options.end(), [&](const CLI::Option* option) {
+    return option->check_name(word) && option->get_items_expected_max() > 0;
+  });
+}
+
+// The verb, or the verb below a verb, that `words` name.
+const CLI::App* AppAfter(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* app = &program;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto subcommands = app->get_subcommands([&](const CLI::App* sub) {
+      return !sub->get_name().empty() && sub->get_name() == words[i];
+    });
+    if (!subcommands.empty()) app = subcommands.front();
+    if (TakesNextWord(program, *app, words[i])) ++i;
+  }
+  return app;
 }
 
 std::string FirstLine(std::string_view text) {
@@ -47,13 +60,6 @@ class Lines {
   std::string text_;
 };
 
-bool TakesValue(const std::vector<const CLI::Option*>& options, const std::string& word) {
-  return std::any_of(options.begin(), options.end(), [&](const CLI::Option* option) {
-    return word.starts_with("-") && option->check_name(word) &&
-           option->get_items_expected_max() > 0;
-  });
-}
-
 }  // namespace
 
 std::string Completions(const CLI::App& program, const std::vector<Extension>& extensions,
@@ -65,7 +71,7 @@ std::string Completions(const CLI::App& program, const std::vector<Extension>& e
   std::vector<const CLI::Option*> options;
   CollectOptions(*app, options);
   if (app != &program) CollectOptions(program, options);
-  if (!before.empty() && TakesValue(options, before.back())) return "";
+  if (!before.empty() && TakesNextWord(program, *app, before.back())) return "";
   Lines lines(words.back());
   if (words.back().starts_with("-")) {
     for (const CLI::Option* option : options) {

@@ -12,27 +12,17 @@
 
 #include "attune/base/code_folder.h"
 #include "attune/base/file.h"
-#include "attune/base/process_variables.h"
 #include "attune/base/text.h"
-#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
 
-constexpr const char* kFleetProgram = "attune-fleet";
 constexpr size_t kMostListBytes = size_t{64} << 10;
 
 bool IsVerbName(std::string_view name) {
   return !name.empty() && name.front() != '-' && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || c == '-';
   });
-}
-
-// True for the URL of a server, alone or as in --db=URL.
-bool NamesServer(std::string_view word) {
-  const size_t equal = word.find('=');
-  const bool is_option = word.starts_with("--") && equal != std::string_view::npos;
-  return IsOnServer(std::string(is_option ? word.substr(equal + 1) : word));
 }
 
 // Returns the line of a list that is wrong, or 0.
@@ -63,10 +53,16 @@ Extension ReadExtension(const std::filesystem::path& path) {
   const auto text = ReadFile(path, kMostListBytes);
   if (!text.ok()) {
     extension.fault = text.error().message();
-  } else if (const int line = ParseList(*text, extension); line != 0) {
-    extension.verbs.clear();
+    if (extension.fault.ends_with('.')) extension.fault.pop_back();
+    return extension;
+  }
+  const int line = ParseList(*text, extension);
+  if (line != 0) {
     extension.fault =
         fmt::format("{}: line {} is not a verb, two blanks and a description", path.string(), line);
+    extension.verbs.clear();
+  } else if (extension.verbs.empty()) {
+    extension.fault = fmt::format("{} has no verbs", path.string());
   }
   return extension;
 }
@@ -97,28 +93,16 @@ std::string VerbAmong(const std::vector<std::string>& words) {
   return "";
 }
 
-std::optional<std::string> ProgramOfExtension(const std::vector<Extension>& extensions,
-                                              const std::vector<std::string>& words) {
-  const std::string verb = VerbAmong(words);
-  for (const Extension& extension : extensions) {
-    for (const Extension::Verb& own : extension.verbs) {
-      if (own.name == verb) return "attune-" + verb;
-    }
-  }
-  if (verb.empty()) return std::nullopt;
-  const auto end = std::find(words.begin(), words.end(), "--");
-  const bool names_server =
-      std::any_of(words.begin(), end, NamesServer) || IsOnServer(VariableOr("ATTUNE_DB", ""));
-  return names_server ? std::optional<std::string>(kFleetProgram) : std::nullopt;
+bool HasVerb(const std::vector<Extension>& extensions, const std::string& verb) {
+  return std::any_of(extensions.begin(), extensions.end(), [&](const Extension& extension) {
+    return std::any_of(extension.verbs.begin(), extension.verbs.end(),
+                       [&](const Extension::Verb& own) { return own.name == verb; });
+  });
 }
 
 Status BecomeProgram(const std::string& name, char** argv) {
   const Result<std::filesystem::path> path = FindOwnProgram(name);
-  if (!path.ok()) {
-    const bool is_fleet = name == kFleetProgram;
-    return path.error().WithContext(is_fleet ? "databases on servers need the extension 'fleet'"
-                                             : "the extension with this verb is not complete");
-  }
+  if (!path.ok()) return path.error().WithContext("the extension with this verb is not complete");
   ::execv(path->c_str(), argv);
   return Unavailable(fmt::format("cannot start {}: {}", path->string(), std::strerror(errno)));
 }

@@ -8,7 +8,6 @@
 // and a program, and no change here.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,13 +32,13 @@ std::vector<Extension> InstalledExtensions();
 // The verb of a command line without its first word; empty if --help or --version comes before it.
 std::string VerbAmong(const std::vector<std::string>& words);
 
-// The internal program that runs this command line instead of `attune`, "attune-jobs" for the verb
-// of an extension. Databases on servers belong to the extension `fleet`, whose program has the core
-// verbs, too. Nothing if the command is for `attune` itself.
-std::optional<std::string> ProgramOfExtension(const std::vector<Extension>& extensions,
-                                              const std::vector<std::string>& words);
+bool HasVerb(const std::vector<Extension>& extensions, const std::string& verb);
 
-// Becomes that program, with the same arguments. Returns why it cannot.
+// The program of the extension that has the core verbs, too, and databases on servers.
+inline constexpr const char* kFleetProgram = "attune-fleet";
+
+// Becomes the internal program `name`, "attune-jobs" for the verb of an extension, with the same
+// arguments. Returns why it cannot.
 Status BecomeProgram(const std::string& name, char** argv);
 
 }  // namespace attune

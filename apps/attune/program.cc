@@ -16,6 +16,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/thread_policy.h"
 #include "attune/base/process_variables.h"
+#include "storage/sql/sql_store.h"
 #include "storage/sql/sqlite_settings.h"
 
 namespace attune {
@@ -50,8 +51,8 @@ const CLI::App* FindVerb(const CLI::App& program, std::string_view name) {
   return nullptr;
 }
 
-int PrintUnknownVerb(Output& err, const CLI::App& program, const std::vector<Extension>& extensions,
-                     const std::string& word) {
+int PrintUnknownVerb(Output& err, const CLI::App& program, const std::string& word) {
+  const std::vector<Extension> extensions = InstalledExtensions();
   std::string known;
   for (const CLI::App* verb : program.get_subcommands(nullptr)) {
     known += (known.empty() ? "" : ", ") + verb->get_name();
@@ -59,7 +60,9 @@ int PrintUnknownVerb(Output& err, const CLI::App& program, const std::vector<Ext
   for (const Extension& extension : extensions) {
     for (const Extension::Verb& verb : extension.verbs) known += ", " + verb.name;
   }
-  err.Print(fmt::format("attune: There is no verb '{}'. Verbs are {}.\n", Printable(word), known));
+  const char* hint = extensions.empty() ? " No extension is installed, which may have others." : "";
+  err.Print(fmt::format("attune: There is no verb '{}'. Verbs are {}.{}\n", Printable(word), known,
+                        hint));
   for (const Extension& extension : extensions) {
     if (extension.fault.empty()) continue;
     err.Print(fmt::format("attune: Cannot use the extension '{}': {}.\n", Printable(extension.name),
@@ -135,36 +138,25 @@ Status CheckProc() {
       "/proc");
 }
 
-// Completes a command line, or reports a verb that does not exist. Returns nothing if the verb must
-// be parsed.
-std::optional<int> RunWithoutVerb(Application& application, const CLI::App& program,
-                                  const std::vector<Extension>& extensions,
-                                  const std::vector<std::string>& words) {
-  if (words.size() > 1 && words.front() == kCompleteFlag) {
-    const std::vector<std::string> line(words.begin() + 1, words.end());
-    application.out().Print(Completions(program, extensions, line));
-    return application.out().Finish().ok() ? kExitDone : kExitFailed;
-  }
-  const std::string verb = VerbAmong(words);
-  if (verb.empty() || FindVerb(program, verb) != nullptr) return std::nullopt;
-  // Without /proc there are no extensions to look into.
-  if (const Status proc = CheckProc(); !proc.ok()) {
-    return PrintFailure(application.err(), program, proc);
-  }
-  return PrintUnknownVerb(application.err(), program, extensions, verb);
-}
+// The command line as a parser has it, and what it sets.
+struct CommandLine {
+  CommandLine(ProgramKind kind, const std::vector<VerbAdder>& verbs);
 
-int Run(int argc, char** argv, const std::vector<Extension>& extensions,
-        const std::vector<VerbAdder>& verbs) {
   Application application;
   Invocation invocation;
-  CLI::App program("Finds the fastest implementation of every operator for every shape.", "attune");
+  CLI::App program{"Finds the fastest implementation of every operator for every shape.", "attune"};
+};
+
+CommandLine::CommandLine(ProgramKind kind, const std::vector<VerbAdder>& verbs) {
   program.require_subcommand(1);
-  program.footer(HelpOn(extensions) + "\n" + kFooter);
+  program.footer([kind] {
+    const bool is_core = kind == ProgramKind::kCore;
+    return (is_core ? HelpOn(InstalledExtensions()) : "") + "\n" + kFooter;
+  });
   program.set_version_flag("--version", std::string(ProgramVersion()));
   program
       .add_option_function<std::string>(
-          "--db", [&](const std::string& path) { application.SetDatabase(path); },
+          "--db", [this](const std::string& path) { application.SetDatabase(path); },
           "Database, before or after the verb: a file, postgresql://USER@HOST/DATABASE or "
           "mysql://USER@HOST/DATABASE (default: $ATTUNE_DB, else "
           "$XDG_DATA_HOME/attune/attune.db)")
@@ -172,59 +164,99 @@ int Run(int argc, char** argv, const std::vector<Extension>& extensions,
       ->type_name("FILE");
   for (const VerbAdder add : verbs) add(program, invocation);
   RefuseEmptyValues(program);
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (const auto status = RunWithoutVerb(application, program, extensions, words)) return *status;
-  try {
-    CheckEqualSigns(argc, argv);
-    program.parse(argc, argv);
-  } catch (const CLI::Success& asked_for_text) {
-    return PrintAskedFor(application, program, asked_for_text);
-  } catch (const CLI::FileError& error) {
-    return PrintFailure(application.err(), program, NotFound(error.what()));
-  } catch (const CLI::ParseError& error) {
-    return PrintUsageError(application.err(), program, error);
-  }
-  if (const Status proc = CheckProc(); !proc.ok()) {
-    return PrintFailure(application.err(), program, proc);
-  }
-  application.UseSession(invocation.session);
-  const Result<int> outcome = invocation.run(application);
-  const Status written = application.out().Finish();
-  if (!outcome.ok()) return PrintFailure(application.err(), program, outcome.error());
-  if (!written.ok()) return PrintFailure(application.err(), program, written);
-  return *outcome;
 }
 
-// Becomes the program of an extension if the command line is for one. Returns an exit status only
-// if that fails.
-std::optional<int> RunExtension(const std::vector<Extension>& extensions,
-                                std::vector<std::string> words, char** argv) {
-  if (!words.empty() && words.front() == kCompleteFlag) {
-    words.erase(words.begin());
-    // The last word is not complete.
-    if (!words.empty()) words.pop_back();
+// Whether --db, ATTUNE_DB or another option that was given, such as --prior, is a database on a
+// server.
+bool NamesServer(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto& values = option->results();
+    if (std::any_of(values.begin(), values.end(), IsOnServer)) return true;
   }
-  const auto name = ProgramOfExtension(extensions, words);
-  if (!name.has_value()) return std::nullopt;
-  const Status failure = BecomeProgram(*name, argv);
-  std::fprintf(stderr, "attune: %s\n", Printable(failure.message()).c_str());
-  return kExitFailed;
+  const auto subcommands = app.get_subcommands(nullptr);
+  return std::any_of(subcommands.begin(), subcommands.end(),
+                     [](const CLI::App* verb) { return NamesServer(*verb); });
+}
+
+// Runs what core does not do itself: the verb of an extension, which takes this process. Returns
+// the exit status if there is no such verb or the extension cannot be started, and nothing if the
+// verb is one of core.
+std::optional<int> RunExtension(CommandLine& line, const std::vector<std::string>& words,
+                                char** argv) {
+  const std::string verb = VerbAmong(words);
+  if (verb.empty() || FindVerb(line.program, verb) != nullptr) return std::nullopt;
+  Output& err = line.application.err();
+  // Without /proc there are no extensions to look into.
+  if (const Status proc = CheckProc(); !proc.ok()) return PrintFailure(err, line.program, proc);
+  if (!HasVerb(InstalledExtensions(), verb)) return PrintUnknownVerb(err, line.program, verb);
+  return PrintFailure(err, line.program, BecomeProgram("attune-" + verb, argv));
+}
+
+// Prints the completions of the last of `words`; core becomes the extension that knows them.
+int Complete(CommandLine& line, ProgramKind kind, const std::vector<std::string>& words,
+             char** argv) {
+  const bool is_core = kind == ProgramKind::kCore;
+  const auto extensions = is_core ? InstalledExtensions() : std::vector<Extension>();
+  const std::string verb = VerbAmong({words.begin(), words.end() - 1});
+  if (FindVerb(line.program, verb) == nullptr && HasVerb(extensions, verb)) {
+    (void)BecomeProgram("attune-" + verb, argv);
+    return kExitFailed;
+  }
+  Output& out = line.application.out();
+  out.Print(Completions(line.program, extensions, words));
+  return out.Finish().ok() ? kExitDone : kExitFailed;
+}
+
+// Returns an exit status unless there is a verb to run.
+std::optional<int> Parse(CommandLine& line, int argc, char** argv) {
+  Application& application = line.application;
+  try {
+    CheckEqualSigns(argc, argv);
+    line.program.parse(argc, argv);
+  } catch (const CLI::Success& asked_for_text) {
+    return PrintAskedFor(application, line.program, asked_for_text);
+  } catch (const CLI::FileError& error) {
+    return PrintFailure(application.err(), line.program, NotFound(error.what()));
+  } catch (const CLI::ParseError& error) {
+    return PrintUsageError(application.err(), line.program, error);
+  }
+  const Status proc = CheckProc();
+  if (!proc.ok()) return PrintFailure(application.err(), line.program, proc);
+  return std::nullopt;
+}
+
+int RunVerb(CommandLine& line) {
+  InstallSignalHandlers();
+  UseSqliteAlone();
+  Application& application = line.application;
+  application.UseSession(line.invocation.session);
+  const Result<int> outcome = line.invocation.run(application);
+  const Status written = application.out().Finish();
+  if (!outcome.ok()) return PrintFailure(application.err(), line.program, outcome.error());
+  if (!written.ok()) return PrintFailure(application.err(), line.program, written);
+  return *outcome;
 }
 
 }  // namespace
 
 int RunProgram(int argc, char** argv, ProgramKind kind, const std::vector<VerbAdder>& verbs) try {
   DropVariablesOfUser();
-  std::vector<Extension> extensions;
-  if (kind == ProgramKind::kCore) {
-    extensions = InstalledExtensions();
-    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-    if (const auto status = RunExtension(extensions, words, argv)) return *status;
+  const bool is_core = kind == ProgramKind::kCore;
+  CommandLine line(kind, verbs);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.size() > 1 && words.front() == kCompleteFlag) {
+    return Complete(line, kind, {words.begin() + 1, words.end()}, argv);
+  }
+  if (is_core) {
+    if (const auto status = RunExtension(line, words, argv)) return *status;
   }
   SetThreadWaitPolicy(argv);
-  InstallSignalHandlers();
-  UseSqliteAlone();
-  return Run(argc, argv, extensions, verbs);
+  if (const auto status = Parse(line, argc, argv)) return *status;
+  if (is_core && NamesServer(line.program)) {
+    // Without that extension, the verb says what it lacks as soon as it needs the server.
+    (void)BecomeProgram(kFleetProgram, argv);
+  }
+  return RunVerb(line);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "attune: The program met an error that it does not know: %s.\n",
                error.what());

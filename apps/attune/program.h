@@ -14,8 +14,7 @@ using VerbAdder = void (*)(CLI::App& program, Invocation& invocation);
 std::vector<VerbAdder> CoreVerbs();
 
 // Parses the command line, runs one of `verbs` and returns the exit status. `attune` itself
-// (kCore) first checks whether the verb or the database belongs to an extension, and becomes the
-// program of that extension.
+// (kCore) becomes the program of an extension if the verb or the database belongs to one.
 enum class ProgramKind { kCore, kExtension };
 int RunProgram(int argc, char** argv, ProgramKind kind, const std::vector<VerbAdder>& verbs);
 

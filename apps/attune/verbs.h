@@ -16,7 +16,7 @@ namespace attune {
 
 struct WorkshopLimits;
 
-// What the command line asked for: set by the verb that was given, run by main() after parsing. The
+// What the command line asked for: set by the verb that was given, run after parsing. The
 // result is an exit status; a Status is printed as a sentence.
 struct Invocation {
   std::string session;  // Of --session: what the application is told before it runs.

@@ -48,10 +48,11 @@ Result<fs::path> FindOwnProgram(std::string_view name) {
   ATTUNE_ASSIGN_OR_RETURN(const fs::path folder, FolderOfThisCode());
   ATTUNE_ASSIGN_OR_RETURN(const fs::path prefix, InstallationFolder());
   std::string tried;
-  for (const fs::path& place : {folder, prefix / "libexec/attune", prefix / "bin"}) {
+  // A program of that name in bin may be a user's, which starts this one.
+  for (const fs::path& place : {prefix / "libexec/attune", folder, prefix / "bin"}) {
     const fs::path path = place / name;
     std::error_code ignored;
-    if (fs::exists(path, ignored)) return path;
+    if (fs::is_regular_file(path, ignored)) return path;
     tried += fmt::format(" {}", path.string());
   }
   return NotFound(fmt::format("There is no {}; tried{}. Install it.", name, tried));

@@ -22,7 +22,7 @@ namespace attune {
 // libexec/attune and share/attune.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> InstallationFolder();
 
-// Finds an internal program of attune: beside this code, in libexec/attune or in bin. kNotFound
+// Finds an internal program of attune: in libexec/attune, beside this code or in bin. kNotFound
 // lists the folders that were searched.
 [[gnu::visibility("hidden")]] Result<std::filesystem::path> FindOwnProgram(std::string_view name);
 

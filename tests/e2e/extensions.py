@@ -64,11 +64,40 @@ def an_unknown_verb_is_told_all_verbs(attune):
 
 
 def core_with_a_server_is_the_fleet(attune):
+    linked = subprocess.run(["ldd", attune.binary.parent / "attune-fleet"], capture_output=True, text=True, check=True)
+    if "libpq" not in linked.stdout:
+        print("skipped: attune-fleet was built without databases on servers")
+        return
     for words, settings in ((("best", "--tag", "x", "--db", SERVER), {}),
                             (("--db=" + SERVER, "best", "--tag", "x"), {}),
                             (("best", "--tag", "x"), {"ATTUNE_DB": SERVER})):
         err = attune.run(*words, status=1, **settings)[1]
         program.check("127.0.0.1" in err and "extension" not in err, err)
+
+
+def core_does_without_a_server_what_needs_none(attune):
+    """The fleet is not needed for help, completion and verbs that open another database."""
+    folder = installation(attune, "no_server")
+    for words, status in ((("best", "--help"), 0), (("--help",), 0), (("--complete", "be"), 0), (("devices",), 0),
+                          (("import", "list.txt", "--tag", "x", "--db", "local.db"), 0), (("tuen",), 2)):
+        attune.write_problems(1)
+        done = run_in(folder, *words, attune=attune, ATTUNE_DB=SERVER)
+        program.check(done.returncode == status and "fleet" not in done.stderr, done)
+
+
+def the_name_of_an_internal_program_in_bin_is_not_taken(attune):
+    folder = installation(attune, "wrapped")
+    (folder / "share/attune/extensions/greetings.txt").write_text("Greetings\nhello  Greet\n")
+    for place, text in (("bin", f'#!/bin/sh\nexec {folder}/bin/attune hello "$@"\n'),
+                        ("libexec/attune", "#!/bin/sh\necho greeted\n")):
+        (folder / place / "attune-hello").write_text(text)
+        (folder / place / "attune-hello").chmod(0o755)
+    program.check(run_in(folder, "hello", attune=attune).stdout == "greeted\n", "the program in bin ran")
+    (folder / "libexec/attune/attune-hello").unlink()
+    (folder / "bin/attune-hello").unlink()
+    (folder / "libexec/attune/attune-hello").mkdir()
+    missing = run_in(folder, "hello", attune=attune)
+    program.check(missing.returncode == 1 and "There is no attune-hello" in missing.stderr, missing)
 
 
 def installation(attune, name):
@@ -91,7 +120,8 @@ def core_works_alone(attune):
     shown = run_in(folder, "--help", attune=attune)
     program.check(shown.returncode == 0 and "Extensions" not in shown.stdout, shown)
     missing = run_in(folder, "jobs", attune=attune)
-    program.check(missing.returncode == 2 and "There is no verb 'jobs'" in missing.stderr, missing)
+    program.check(missing.returncode == 2 and "There is no verb 'jobs'" in missing.stderr
+                  and "No extension is installed" in missing.stderr, missing)
     server = run_in(folder, "best", "--tag", "x", "--db", SERVER, attune=attune)
     program.check(server.returncode == 1 and "extension 'fleet'" in server.stderr, server)
 
@@ -102,6 +132,7 @@ def an_extension_is_a_list_and_a_program(attune):
     (extensions / "greetings.txt").write_text("Greetings\nhello  Greet\n")
     (extensions / "damaged.txt").write_text("Damaged\nno gap\n")
     (extensions / "hostile.txt").write_text("Hostile\n../../../bin/sh  Escape\n")
+    (extensions / "empty.txt").write_text("Nothing\n")
     missing = run_in(folder, "hello", attune=attune)
     program.check(missing.returncode == 1 and "libexec/attune/attune-hello" in missing.stderr, missing)
     greeter = folder / "libexec/attune/attune-hello"
@@ -115,6 +146,7 @@ def an_extension_is_a_list_and_a_program(attune):
     shown = run_in(folder, "--help", attune=attune).stdout
     for name in ("damaged", "hostile"):
         program.check(f"Cannot be used: {extensions / name}.txt: line 2" in shown, shown)
+    program.check("empty.txt has no verbs" in shown, shown)
     # Nothing of the current folder runs.
     (attune.folder / "attune-jobs").write_text("#!/bin/sh\necho decoy\n")
     (attune.folder / "attune-jobs").chmod(0o755)
@@ -132,12 +164,14 @@ def words_are_completed(attune):
     program.check("load" in completed(attune, "jobs", ""), completed(attune, "jobs", ""))
     program.check("--budget" in completed(attune, "tune", "--bud"), completed(attune, "tune", "--bud"))
     program.check("--db" in completed(attune, "jobs", "load", "--d"), completed(attune, "jobs", "load", "--d"))
+    program.check(completed(attune, "--db", "tune", "imp") == ["import"], completed(attune, "--db", "tune", "imp"))
     for files in (("tune", "--db", ""), ("import", "x"), ("blas", "--", "pyth")):
         program.check(completed(attune, *files) == [], files)
 
 
 def in_bash(script):
-    return ["bash", "--norc", "-c", f"source {script}; COMP_WORDS=(attune jobs lo); COMP_CWORD=2; _attune; "
+    # As readline splits `attune --db=a:b jobs lo`.
+    return ["bash", "--norc", "-c", f"source {script}; COMP_WORDS=(attune --db = a : b jobs lo); COMP_CWORD=7; _attune; "
             'printf "%s\\n" "${COMPREPLY[@]}"']
 
 
@@ -167,7 +201,8 @@ def shells_complete(attune):
 def test(attune):
     for case in (core_links_no_server, help_lists_a_dozen_verbs_and_each_extension,
                  each_list_says_what_its_program_does, an_unknown_verb_is_told_all_verbs,
-                 core_with_a_server_is_the_fleet, core_works_alone, an_extension_is_a_list_and_a_program,
+                 core_with_a_server_is_the_fleet, core_does_without_a_server_what_needs_none,
+                 the_name_of_an_internal_program_in_bin_is_not_taken, core_works_alone, an_extension_is_a_list_and_a_program,
                  words_are_completed, shells_complete):
         case(attune)
         print(f"{case.__name__}: passed", flush=True)

@@ -43,18 +43,18 @@ class Guests(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="attune-guests-")
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
-        # The tuner writes into the folder until it has ended.
-        self.addCleanup(lambda: self.assertEqual(self.remaining("attune-tuner"), []))
+        # Guests and tuners write into the folder until they have ended.
+        self.addCleanup(lambda: self.assertEqual(self.remaining(""), []))
         self.database = self.folder / "t.db"
 
     def processes(self, program):
-        """Returns the ids of processes of `program` whose command names the folder of the test."""
+        """Returns the ids of processes of `program` whose environment names the folder of the test."""
         found = []
-        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                words = entry.read_bytes().decode(errors="replace")
-                if program in words.split("\0")[0] and str(self.folder) in words:
-                    found.append(int(entry.parent.name))
+                name = (entry / "cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+                if program in name and os.fsencode(self.folder) in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
         return found
 
     def remaining(self, program):

@@ -7,9 +7,8 @@ namespace attune {
 Result<std::unique_ptr<sql::DatabaseServer>> DatabaseServerAt(const std::string&,
                                                               const sql::ServerPatience&) {
   return Unsupported(
-      "This program has no databases on servers: they need the extension 'fleet', libpq-dev, "
-      "libmariadb-dev and SOCI's backends for both when attune is built. Name a file instead, or "
-      "build attune with them.");
+      "This program has no databases on servers: they need the extension 'fleet', built with "
+      "libpq-dev, libmariadb-dev and SOCI's backends for both. Name a file, or install that.");
 }
 
 }  // namespace attune
