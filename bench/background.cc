@@ -22,6 +22,7 @@
 
 #include "attune/attune.hpp"
 #include "attune/base/random.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace {
 

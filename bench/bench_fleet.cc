@@ -10,7 +10,7 @@
 #include "attune/fleet/database_queue.h"
 #include "attune/fleet/publisher.h"
 #include "attune/fleet/worker.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "bench/figures.h"
 #include "storage/nats/nats_queue.h"
 #include "storage/sql/servers/database_servers.h"

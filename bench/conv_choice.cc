@@ -22,6 +22,7 @@
 #include "attune/base/file.h"
 #include "attune/formats/problem_list.h"
 #include "attune/measure/statistics.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/tuner.h"
 #include "bench/choice_bench.h"
@@ -131,8 +132,8 @@ Result<std::vector<Problem>> ReadProblems(const Options& options) {
     ProblemListOptions reading;
     reading.batch_size = options.batch_size;
     for (const ListedProblem& listed : ReadProblemList(content, reading).problems) {
-      const bool wanted = std::holds_alternative<Conv>(listed.problem) &&
-                          listed.text.find(options.only) != std::string::npos;
+      const bool wanted =
+          listed.problem.Is<Conv>() && listed.text.find(options.only) != std::string::npos;
       const bool known =
           std::find(problems.begin(), problems.end(), listed.problem) != problems.end();
       if (wanted && !known) problems.push_back(listed.problem);
@@ -206,7 +207,7 @@ void PrintJson(const std::vector<Row>& rows, const Summary& summary, const Place
 }
 
 std::string ShapeCell(const Problem& problem) {
-  const Conv& conv = std::get<Conv>(problem);
+  const Conv& conv = problem.Get<Conv>();
   const char* const directions[] = {"fwd", "bwd", "wrw"};
   return fmt::format("{} {}x{}x{}x{} k{} {}x{} s{}", directions[static_cast<int>(conv.direction)],
                      conv.batch, conv.in_channels, conv.in[1], conv.in[2], conv.out_channels,

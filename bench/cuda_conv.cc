@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "bench/vendor_choice.h"
 

@@ -32,6 +32,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
 #include "backends/cuda/driver.h"
@@ -408,7 +409,7 @@ nlohmann::ordered_json StepsOf(const Options& options) {
   for (int i = 0; i < 2 * options.pictures; ++i) {
     const Result<Problem> problem = ParseProblem(TextOf(RandomConv(random, options.type)));
     Require(problem.ok() ? Status::Ok() : problem.error());
-    convs.push_back(std::get<Conv>(*problem));
+    convs.push_back(problem->Get<Conv>());
   }
   const auto steps = MeasureFirstCallSteps(kDevice, convs);
   Require(steps.ok() ? Status::Ok() : steps.error());

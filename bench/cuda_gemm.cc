@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attune/base/random.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "bench/vendor_choice.h"
 

@@ -21,7 +21,7 @@
 #include "attune/base/random.h"
 #include "attune/dispatch/plan_server.h"
 #include "attune/index/memory_choices.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tunable/blas_params.h"
 #include "bench/alternating.h"
 #include "bench/counted_new.h"

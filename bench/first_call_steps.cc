@@ -14,6 +14,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/kernel_library.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn.h"

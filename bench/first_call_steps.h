@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune {
 

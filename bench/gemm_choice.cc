@@ -15,6 +15,7 @@
 
 #include "apps/attune/workshop.h"
 #include "attune/measure/statistics.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/tuner.h"
 #include "bench/choice_bench.h"
@@ -126,7 +127,7 @@ void PrintTable(const std::vector<GemmChoiceRow>& rows, const GemmChoiceSummary&
   fmt::print("{:<34} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9}  {}\n", "problem", "openblas",
              "blis", "onednn", "libxsmm", "eigen", "choice", "speedup", "over best", "candidate");
   for (const GemmChoiceRow& row : rows) {
-    const Gemm& gemm = std::get<Gemm>(row.problem);
+    const Gemm& gemm = row.problem.Get<Gemm>();
     std::string shape = fmt::format("{} {}x{}x{}", row.family, gemm.m, gemm.n, gemm.k);
     if (gemm.trans_a == Transpose::kYes) shape += " A^T";
     if (gemm.trans_b == Transpose::kYes) shape += " B^T";

@@ -1,5 +1,7 @@
 #include "bench/gemm_choice_shapes.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <utility>
 
 namespace attune {

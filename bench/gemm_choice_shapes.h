@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

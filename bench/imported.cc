@@ -24,6 +24,7 @@
 #include "attune/index/import_index.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/import_lines.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/record/record_store.h"
 #include "bench/figures.h"
 #include "storage/sql/sql_store.h"

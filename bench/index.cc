@@ -18,6 +18,7 @@
 #include "attune/base/random.h"
 #include "attune/index/choice_index.h"
 #include "attune/index/index_writer.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/record_store.h"
 #include "bench/figures.h"
 
@@ -183,7 +184,7 @@ void AddLookupFigures(const std::string& path, const Options& options,
     Require((*index)->Find(known).status());
     find_us.push_back(MicrosecondsSince(start));
     // Shapes that are not in the index, as a miss has them.
-    Gemm unknown = std::get<Gemm>(BenchProblem(i));
+    Gemm unknown = BenchProblem(i).Get<Gemm>();
     unknown.m += 1;
     unknown.k = 2 + unknown.k * 37 % 4096;
     unknown.lda = unknown.ldb = unknown.ldc = 0;

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/spool/spool_writer.h"
 #include "bench/figures.h"
 #include "storage/sql/sql_store.h"

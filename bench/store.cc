@@ -19,8 +19,8 @@
 #include "apps/attune/choices.h"
 #include "apps/attune/thread_policy.h"
 #include "attune/base/random.h"
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
@@ -60,8 +60,7 @@ Problem BenchProblem(int64_t index) {
 
 // Not of a size that the solver would list: records keep what was true when they were made.
 Candidate BenchCandidate(const Problem& problem, int64_t index) {
-  Candidate candidate{
-      {std::holds_alternative<Gemm>(problem) ? "host.packed-gemm" : "host.direct-conv", 1}, {}};
+  Candidate candidate{{problem.Is<Gemm>() ? "host.packed-gemm" : "host.direct-conv", 1}, {}};
   candidate.config["mc"] = int64_t{16} * (1 + index % 10);
   candidate.config["nc"] = int64_t{32} * (1 + index / 10 % 10);
   candidate.config["threads"] = 1 + index / 100;

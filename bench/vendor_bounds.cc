@@ -1,15 +1,14 @@
 #include "bench/vendor_bounds.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
 #include "apps/attune/program_runtime.h"
 #include "attune/measure/statistics.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/ops/registry.h"
 #include "bench/figures.h"
 #include "bench/fresh_race.h"
 
@@ -81,22 +80,18 @@ Result<double> Roofline::MatrixFlops(DataType type, MathMode math) {
 }
 
 Result<double> Roofline::Ns(const Problem& problem) {
-  return std::visit(
-      [&](const auto& op) -> Result<double> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(op)>, OtherOp>) {
-          return Unsupported("Nothing bounds an operator that is not known.");
-        } else {
-          ATTUNE_ASSIGN_OR_RETURN(double flops, MatrixFlops(op.type, op.math));
-          if (op.type == DataType::kF32 && op.math == MathMode::kStrict) {
-            ATTUNE_ASSIGN_OR_RETURN(const double tf32, MatrixFlops(op.type, MathMode::kTf32));
-            flops = std::max(flops, tf32 / kProductsOfSplitF32);
-          }
-          if (!(peaks_.bytes_per_second > 0)) return Internal("The bandwidth is not known.");
-          return 1e9 * std::max(Flops(problem) / flops,
-                                CompulsoryBytes(problem) / peaks_.bytes_per_second);
-        }
-      },
-      problem);
+  if (FindOperator(OperatorName(problem)) == nullptr) {
+    return Unsupported("Nothing bounds an operator that is not known.");
+  }
+  const auto type = static_cast<DataType>(FieldOr(problem, kTypeField, 0));
+  const auto math = static_cast<MathMode>(FieldOr(problem, kMathField, 0));
+  ATTUNE_ASSIGN_OR_RETURN(double flops, MatrixFlops(type, math));
+  if (type == DataType::kF32 && math == MathMode::kStrict) {
+    ATTUNE_ASSIGN_OR_RETURN(const double tf32, MatrixFlops(type, MathMode::kTf32));
+    flops = std::max(flops, tf32 / kProductsOfSplitF32);
+  }
+  if (!(peaks_.bytes_per_second > 0)) return Internal("The bandwidth is not known.");
+  return 1e9 * std::max(Flops(problem) / flops, CompulsoryBytes(problem) / peaks_.bytes_per_second);
 }
 
 }  // namespace attune

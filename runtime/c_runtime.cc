@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attune/base/host_messages.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace {
 
@@ -71,7 +72,7 @@ attune_plan::attune_plan(attune_runtime& runtime, const attune::PlanKey& plan_ke
       workspace_limit_bytes(plan_limit),
       pinned_{std::move(pinned)},
       slot_(pinned_.front().get()) {
-  if (const auto* gemm = std::get_if<attune::Gemm>(&problem)) {
+  if (const auto* gemm = problem.As<attune::Gemm>()) {
     alpha_class = static_cast<int>(gemm->alpha);
     beta_class = static_cast<int>(gemm->beta);
     takes_whole_scalars =

@@ -67,7 +67,7 @@ std::optional<Candidate> HostFallback::For(const Problem& problem) const {
   const Target& target = (*processor_)->target();
   for (const auto& solver : host_.solvers()) {
     const SolverTraits& traits = solver->traits();
-    const bool is_unwanted = ieee_special_values_ && std::holds_alternative<Gemm>(problem) &&
+    const bool is_unwanted = ieee_special_values_ && problem.op().PromisesSpecialValues() &&
                              !solver->KeepsSpecialValues(problem);
     if (!traits.instant || is_unwanted || !solver->IsApplicable(problem, target).ok()) continue;
     auto config = solver->DefaultConfig(problem, target);

@@ -12,6 +12,8 @@
 #include "attune/forecast/fitting.h"
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/timed_products.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "tests/conformance/store/temporary_folder.h"
 
 namespace attune {

@@ -21,16 +21,6 @@ inline bool IsWhole(double value) {
   return value >= Limits::min() && value <= Limits::max() && value == std::trunc(value);
 }
 
-// What a call says beside its struct.
-struct CallClasses {
-  int alpha = 1;  // ScalarClassOf; gemm only.
-  int beta = 0;
-  // 1: every operand starts at a multiple of kWideAlignmentBytes. Counts where the struct leaves
-  // its alignment open.
-  int wide = 0;
-};
-inline constexpr int kWideAlignmentBytes = 64;
-
 inline int IsWide(const attune_arguments& arguments) {
   const auto bits =
       reinterpret_cast<uintptr_t>(arguments.a) | reinterpret_cast<uintptr_t>(arguments.b) |

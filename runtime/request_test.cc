@@ -1,4 +1,6 @@
 #include "runtime/request.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +43,7 @@ TEST(Request, EveryFieldOfAProductArrives) {
   gemm.alignment_bytes = 32;
   const auto problem = ProblemOf(gemm, {2, 2, 0});
   ASSERT_TRUE(problem.ok()) << problem.error().message();
-  const Gemm& read = std::get<Gemm>(*problem);
+  const Gemm& read = problem->Get<Gemm>();
   EXPECT_EQ(read.lda, 20);
   EXPECT_EQ(read.ldb, 21);
   EXPECT_EQ(read.ldc, 22);
@@ -81,7 +83,7 @@ TEST(Request, EveryFieldOfAConvolutionArrives) {
   conv.bias = 1;
   const auto problem = ProblemOf(conv, {1, 0, 1});
   ASSERT_TRUE(problem.ok()) << problem.error().message();
-  const Conv& read = std::get<Conv>(*problem);
+  const Conv& read = problem->Get<Conv>();
   EXPECT_EQ(read.groups, 3);
   EXPECT_EQ(read.in, (Spatial{10, 11, 12}));
   EXPECT_EQ(read.filter, (Spatial{2, 3, 4}));

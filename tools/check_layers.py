@@ -23,7 +23,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ("base problem space trial choice device energy solver kernel compile measure verify search replay model seer profile record "
+ORDER = ("base numeric problem space trial choice device energy solver kernel compile measure verify search replay model seer profile record "
          "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable session jobs queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
@@ -116,6 +116,8 @@ def check_depends(modules, root):
     """DEPENDS names only what is lower, and the sides that must not meet do not."""
     for module in modules.values():
         where = f"{(module.folder / 'CMakeLists.txt').relative_to(root)}:1"
+        if module.folder.parent == root / "attune" and module.name not in ORDER:
+            yield f"{where}: module '{module.name}' is not in the order of modules"
         for dependency in module.depends:
             if module.name in ORDER:
                 if dependency not in ORDER:
@@ -136,8 +138,11 @@ def includes_of(path):
 
 def included_module(name):
     """The module that `#include "name"` belongs to, or None if it is not one of ours: the folder
-    under attune/, "runtime", or "backends/x" and "storage/x" for everything below these."""
+    under attune/, "runtime", or "backends/x" and "storage/x" for everything below these. Operators are a
+    part of the module `problem`."""
     parts = name.split("/")
+    if parts[:2] == ["attune", "ops"]:
+        return "problem"
     if parts[0] == "runtime":
         return "runtime"
     if len(parts) < 3 or parts[0] not in ("attune", "backends", "storage"):
@@ -162,8 +167,10 @@ def check_includes(modules, root):
             allowed |= {f"backends/{s.split('/')[1]}" for s in member.sources if s.startswith("../")}
         for_tests = allowed.union(*(set(member.test_depends) for member in members))
         core = "/" not in name
-        folder = root / ("attune/" + name if core and name != "runtime" else name)
-        for path in sorted(folder.rglob("*")):
+        folders = [root / ("attune/" + name if core and name != "runtime" else name)]
+        if name == "problem":
+            folders.append(root / "attune/ops")
+        for path in sorted(path for folder in folders for path in folder.rglob("*")):
             if path.suffix not in (".cc", ".h"):
                 continue
             is_test = path.stem.endswith(("_test", "_fuzz"))

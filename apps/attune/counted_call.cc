@@ -9,7 +9,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/device/call_counter.h"
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 
 namespace attune {
 namespace {

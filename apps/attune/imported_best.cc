@@ -10,6 +10,7 @@
 #include "apps/attune/table.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/imported_choice.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {
@@ -23,7 +24,7 @@ struct Answered {
 
 // Why no database of MIOpen's can have the problem, a sentence; empty if one can.
 std::string WhyNeverKnown(const Problem& problem) {
-  const auto* const conv = std::get_if<Conv>(&problem);
+  const auto* const conv = problem.As<Conv>();
   if (conv == nullptr) return "MIOpen's databases have convolutions alone.";
   const auto key = FindKeyOf(*conv);
   return key.ok() ? "" : key.error().message();

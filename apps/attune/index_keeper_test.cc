@@ -11,6 +11,7 @@
 #include "attune/index/choice_index.h"
 #include "attune/index/sample_choices.h"
 #include "attune/measure/fake_clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 

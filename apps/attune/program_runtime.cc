@@ -65,7 +65,7 @@ std::string ServesText(const Served& served) {
   const Option& serves = *served.explanation->serves;
   std::string text =
       fmt::format("Serves   {}\n         {}\n", Text(serves.candidate), BecauseText(serves));
-  if (std::holds_alternative<Gemm>(served.explanation->problem) && !serves.keeps_special_values) {
+  if (served.explanation->problem.op().PromisesSpecialValues() && !serves.keeps_special_values) {
     text += "         may lose NaN and infinity: 'attune blas' and 'attune cublas' skip it\n";
   }
   const Option& preferred = served.explanation->preferred();

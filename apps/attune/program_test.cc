@@ -15,6 +15,9 @@
 #include "apps/attune/story.h"
 #include "apps/attune/table.h"
 #include "apps/attune/terminal.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

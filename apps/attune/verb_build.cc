@@ -24,7 +24,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/everyday_problems.h"
-#include "attune/verify/parallel_for.h"
+#include "attune/numeric/parallel_for.h"
 #include "runtime/compile_place.h"
 
 namespace attune {

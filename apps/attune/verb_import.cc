@@ -17,10 +17,10 @@
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/formats/problem_list.h"
+#include "attune/numeric/parallel_for.h"
 #include "attune/record/network.h"
 #include "attune/record/rules.h"
 #include "attune/session/session.h"
-#include "attune/verify/parallel_for.h"
 
 namespace attune {
 namespace {

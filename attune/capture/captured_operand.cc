@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/capture/signature.h"
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 
 namespace attune::capture {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/capture/spool_format.h"
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
 
 namespace attune::capture {
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/compile/counting_solver.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

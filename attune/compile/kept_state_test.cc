@@ -8,6 +8,7 @@
 
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/state_keeper.h"
 
 namespace attune {

@@ -16,6 +16,7 @@
 
 #include "attune/compile/builder.h"
 #include "attune/compile/counting_solver.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "attune/base/status.h"
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
 
 namespace attune {
 

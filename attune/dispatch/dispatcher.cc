@@ -19,20 +19,8 @@ constexpr size_t kNeighbours = 3;
 constexpr size_t kPredictedInHaste = 32;
 constexpr size_t kPredictedAtLeisure = 1024;
 
-// What operands are aligned to where nobody says anything else, and more than any access takes at
-// once: whoever was tried on operands that are aligned better reads nothing of these that it may
-// not.
-constexpr int64_t kWideAlignmentBytes = 64;
-
 // What every operand starts at a multiple of; 1 of operators that do not say.
-int64_t AlignmentOf(const Problem& problem) {
-  return std::visit(
-      [](const auto& known) -> int64_t {
-        if constexpr (requires { known.alignment_bytes; }) return known.alignment_bytes;
-        return 1;
-      },
-      problem);
-}
+int64_t AlignmentOf(const Problem& problem) { return FieldOr(problem, kAlignmentField, 1); }
 
 }  // namespace
 
@@ -92,7 +80,7 @@ Status Dispatcher::Applies(const Problem& problem, const Candidate& candidate) c
 }
 
 bool Dispatcher::IsUnwanted(const Problem& problem, const Solver& solver) const {
-  return options_.ieee_special_values && std::holds_alternative<Gemm>(problem) &&
+  return options_.ieee_special_values && problem.op().PromisesSpecialValues() &&
          !solver.KeepsSpecialValues(problem);
 }
 

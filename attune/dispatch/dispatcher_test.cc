@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/dispatch/test_solvers.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

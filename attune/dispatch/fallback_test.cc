@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -17,7 +18,7 @@ using ::testing::HasSubstr;
 class TestFallback final : public Fallback {
  public:
   std::optional<Candidate> For(const Problem& problem) const override {
-    if (!std::holds_alternative<Gemm>(problem)) return std::nullopt;
+    if (!problem.Is<Gemm>()) return std::nullopt;
     return solver_.At(0);
   }
   Result<std::unique_ptr<Executable>> Load(const Problem& problem,

@@ -27,15 +27,10 @@ const Solver* FindByName(const SolverList& solvers, std::string_view name) {
   return found == solvers.end() ? nullptr : found->get();
 }
 
-bool AreEqualButForAlignment(const Problem& a, Problem b) {
-  const auto same = [](const auto& first, auto& second) {
-    second.alignment_bytes = first.alignment_bytes;
-    return first == second;
-  };
-  if (a.index() != b.index()) return false;
-  if (const auto* gemm = std::get_if<Gemm>(&a)) return same(*gemm, std::get<Gemm>(b));
-  if (const auto* conv = std::get_if<Conv>(&a)) return same(*conv, std::get<Conv>(b));
-  return a == b;
+bool AreEqualButForAlignment(const Problem& a, const Problem& b) {
+  const ProblemField* const alignment = FindField(a.op().fields(), kAlignmentField);
+  if (alignment == nullptr || OperatorName(a) != OperatorName(b)) return a == b;
+  return a == a.op().With(b, *alignment, alignment->get(a.value()));
 }
 
 // Solver and config of the right side of `entry`.

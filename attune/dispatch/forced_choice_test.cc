@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/dispatch/test_solvers.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -77,7 +79,7 @@ TEST_F(ForcedChoicesTest, AmongEqualEntriesTheFirstCounts) {
 }
 
 TEST_F(ForcedChoicesTest, AnEntryForAProblemCountsForEveryAlignment) {
-  Gemm unaligned = std::get<Gemm>(problem_);
+  Gemm unaligned = problem_.Get<Gemm>();
   unaligned.alignment_bytes = 4;
 
   EXPECT_EQ(Forced("gemm@1{m=4,n=4,k=4} -> test.slow-gemm", unaligned), "test.slow-gemm");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -41,7 +42,7 @@ class ThreadedSolver final : public Solver {
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device&) const override {
     if (IntegerAt(config, "threads") > threads_left) return failure;
-    return std::make_unique<TestExecutable>(std::get<Gemm>(problem), 0, workspace_bytes);
+    return std::make_unique<TestExecutable>(problem.Get<Gemm>(), 0, workspace_bytes);
   }
   Candidate On(int64_t threads) const { return {id_, {{"threads", threads}}}; }
 

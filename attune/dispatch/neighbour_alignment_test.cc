@@ -4,6 +4,7 @@
 
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/test_solvers.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

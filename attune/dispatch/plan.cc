@@ -5,11 +5,7 @@
 namespace attune {
 namespace {
 
-bool HasBias(const Problem& problem) {
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) return gemm->bias != Bias::kNone;
-  const auto* conv = std::get_if<Conv>(&problem);
-  return conv != nullptr && conv->bias;
-}
+bool HasBias(const Problem& problem) { return FieldOr(problem, "bias", 0) != 0; }
 
 std::vector<BufferUse> UsesOf(const Problem& problem) {
   const std::vector<Operand> operands = Operands(problem);

@@ -9,6 +9,7 @@
 
 #include "attune/dispatch/step_watch.h"
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "attune/dispatch/plan_server.h"
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "attune/base/random.h"
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -56,7 +57,7 @@ class PlanThreadsTest : public ::testing::Test {
   void CallOnce(Random& random) {
     const Problem problem = Shape(random.Below(kShapes));
     Plan* plan = server_->Call(problem);
-    if (!(plan->problem() == problem) || !Computes(*plan, std::get<Gemm>(problem))) ++wrong_;
+    if (!(plan->problem() == problem) || !Computes(*plan, problem.Get<Gemm>())) ++wrong_;
     ++calls_;
   }
 
@@ -64,7 +65,7 @@ class PlanThreadsTest : public ::testing::Test {
     const Problem problem = Shape(random.Below(kShapes));
     const auto slot = (*server_)->Pin(KeyOfTest(problem), problem, kNoWorkspaceLimit);
     for (int i = 0; i < 5; ++i) {
-      if (!Computes(*slot->current(), std::get<Gemm>(problem))) ++wrong_;
+      if (!Computes(*slot->current(), problem.Get<Gemm>())) ++wrong_;
     }
     PlanServer::Unpin(*slot);
   }

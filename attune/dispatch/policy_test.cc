@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -11,9 +11,16 @@
 #include "attune/dispatch/test_choices.h"
 #include "attune/dispatch/test_server.h"
 #include "attune/dispatch/test_solvers.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
+
+Problem AlignedTo(int bytes, const Problem& problem) {
+  Gemm gemm = problem.Get<Gemm>();
+  gemm.alignment_bytes = bytes;
+  return gemm;
+}
 
 using ::testing::ElementsAre;
 
@@ -201,7 +208,7 @@ TEST_F(PredictionTest, WhatOnlyTheDeviceListsIsPredictedForOperandsThatAreAligne
     const auto decision = Decide(breadth);
     EXPECT_EQ(Texts(decision->options).front(), "predicted test.plain-gemm@1{variant=7}");
   }
-  std::get<Gemm>(problem_).alignment_bytes = 32;
+  problem_ = AlignedTo(32, problem_);
   const auto decision = Decide(Breadth::kEverything);
   EXPECT_EQ(Texts(decision->options).front(), "predicted test.quick-gemm@1{variant=0}");
 }
@@ -217,7 +224,7 @@ TEST_F(PredictionTest, WhatOnlyTheDeviceListsServesAtOnceOnlyWhereOperandsAreAli
   };
 
   EXPECT_EQ(served(), "test.plain-gemm@1{variant=7}");
-  std::get<Gemm>(problem_).alignment_bytes = 16;
+  problem_ = AlignedTo(16, problem_);
   EXPECT_EQ(served(), "test.quick-gemm@1{variant=0}");
 }
 
@@ -230,7 +237,7 @@ TEST_F(PredictionTest, WhoseLibraryChecksTheAlignmentItselfIsPredictedForAnyOper
   };
   predictor_.times = {
       {machine_.plain->At(8), 1}, {machine_.plain->At(7), 2}, {machine_.quick->At(0), 3}};
-  std::get<Gemm>(problem_).alignment_bytes = 4;
+  problem_ = AlignedTo(4, problem_);
 
   const auto serving =
       Dispatcher(Parts(), {}).Serve(problem_, *machine_.choices, kNoWorkspaceLimit, Haste::kAtOnce);
@@ -246,7 +253,7 @@ TEST_F(PredictionTest, WhatASolverNamesForTheProblemItselfIsPredictedForAnyOpera
   }
   predictor_.times = {
       {machine_.quick->At(7), 1}, {machine_.quick->At(2), 2}, {machine_.slow->At(0), 3}};
-  std::get<Gemm>(problem_).alignment_bytes = 4;
+  problem_ = AlignedTo(4, problem_);
 
   const auto decision = Decide(Breadth::kEverything);
 

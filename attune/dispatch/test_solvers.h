@@ -16,6 +16,7 @@
 
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/test_choices.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 
@@ -93,8 +94,8 @@ class TestSolver final : public Solver {
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
   Status IsApplicable(const Problem& problem, const Target&) const override {
-    if (!std::holds_alternative<Gemm>(problem)) return Unsupported(id_.name + " computes gemm.");
-    return applies ? applies(std::get<Gemm>(problem)) : Status::Ok();
+    if (!problem.Is<Gemm>()) return Unsupported(id_.name + " computes gemm.");
+    return applies ? applies(problem.Get<Gemm>()) : Status::Ok();
   }
   Result<ConfigSpace> Space(const Problem&, const Target&) const override {
     spaces.Add();
@@ -123,7 +124,7 @@ class TestSolver final : public Solver {
                                            const Config& config, Device&) const override {
     loads.Add();
     if (on_load) ATTUNE_RETURN_IF_ERROR(on_load(config));
-    return std::make_unique<TestExecutable>(std::get<Gemm>(problem), IntegerAt(config, "variant"),
+    return std::make_unique<TestExecutable>(problem.Get<Gemm>(), IntegerAt(config, "variant"),
                                             workspace_bytes);
   }
 

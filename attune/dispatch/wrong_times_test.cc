@@ -9,6 +9,7 @@
 
 #include "attune/base/random.h"
 #include "attune/dispatch/test_server.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -98,10 +99,10 @@ TEST_P(WrongTimesTest, WhatAWrongRankingServesComputesTheRightResult) {
     const Problem problem = RandomProduct();
     if (random_.Below(2) == 0) AddRecord(problem);
 
-    ASSERT_TRUE(Computes(*server.Call(problem), std::get<Gemm>(problem))) << Text(problem);
+    ASSERT_TRUE(Computes(*server.Call(problem), problem.Get<Gemm>())) << Text(problem);
     if (i % 10 == 0) server->Refresh();
     ASSERT_TRUE(server.WaitIdle());
-    ASSERT_TRUE(Computes(*server.Call(problem), std::get<Gemm>(problem))) << Text(problem);
+    ASSERT_TRUE(Computes(*server.Call(problem), problem.Get<Gemm>())) << Text(problem);
   }
 
   EXPECT_EQ(server->counters().failures, 0U);

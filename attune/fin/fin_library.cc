@@ -14,6 +14,7 @@
 #include "attune/fin/fin_request.h"
 #include "attune/fin/fin_solvers.h"
 #include "attune/miopen/perf_db.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::fin {
 namespace {
@@ -114,7 +115,7 @@ std::vector<LibraryDevice> FinLibrary::Devices() const {
 tl::expected<FinLibrary::Evaluation, Failure> FinLibrary::Evaluate(Step step, const LibraryRun& run,
                                                                    const std::string& solver,
                                                                    const KeptBuild& build) const {
-  const auto* const conv = std::get_if<Conv>(&run.problem);
+  const auto* const conv = run.problem.As<Conv>();
   if (conv == nullptr) return Fail(FailureKind::kNotApplicable, "fin computes convolutions.");
   Question question = QuestionFor(step, target_, *conv);
   question.solvers = {solver};

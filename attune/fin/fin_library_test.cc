@@ -11,6 +11,8 @@
 #include "attune/fin/fin_request.h"
 #include "attune/library/library_evaluator.h"
 #include "attune/miopen/solver_candidate.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::fin {
 namespace {

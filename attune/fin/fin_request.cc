@@ -11,6 +11,7 @@
 
 #include "attune/base/base64.h"
 #include "attune/base/text.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::fin {
 namespace {

@@ -9,7 +9,7 @@
 #include "attune/base/status.h"
 #include "attune/fin/fin_response.h"
 #include "attune/fin/fin_step.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::fin {
 

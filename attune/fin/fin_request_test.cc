@@ -1,4 +1,5 @@
 #include "attune/fin/fin_request.h"
+#include "attune/ops/conv/conv.h"
 
 #include <string>
 

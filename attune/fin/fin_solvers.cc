@@ -12,6 +12,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/miopen/solver_candidate.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::fin {
 namespace {
@@ -30,7 +31,7 @@ class Applicability {
 
   // Runs fin where it was not asked about the problem before.
   Result<std::vector<std::string>> Of(const Problem& problem, const Target& target) const {
-    const auto* const conv = std::get_if<Conv>(&problem);
+    const auto* const conv = problem.As<Conv>();
     if (conv == nullptr) return Unsupported("fin computes convolutions.");
     const Question question = QuestionFor(Step::kApplicability, target, *conv);
     ATTUNE_RETURN_IF_ERROR(RequestFor(question).status());
@@ -105,7 +106,7 @@ class FinSolver final : public Solver {
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override {
     const auto choice = miopen::SolverChoiceOf({id_, config});
-    const auto* const conv = std::get_if<Conv>(&problem);
+    const auto* const conv = problem.As<Conv>();
     if (!choice.has_value() || conv == nullptr) return Unsupported("It is no config of MIOpen's.");
     Question question = QuestionFor(step(), target, *conv);
     question.solvers = {choice->solver};

@@ -5,7 +5,7 @@
 
 #include "attune/fin/fin_program.h"
 #include "attune/fin/fin_request.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"
 

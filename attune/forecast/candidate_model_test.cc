@@ -10,6 +10,8 @@
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/timed_products.h"
 #include "attune/model/model_file.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -122,7 +124,7 @@ std::vector<TimedCandidate> TriedInPlaces() {
   std::vector<TimedCandidate> timed;
   for (const TimedCandidate& each : TimedProducts(60, {{"host.usual@1{}", 1}})) {
     timed.push_back(each);
-    const auto third = (std::get<Gemm>(each.problem).k - 8) / 40;
+    const auto third = (each.problem.Get<Gemm>().k - 8) / 40;
     timed.push_back({each.problem, fmt::format("host.of-depth@1{{third={}}}", third),
                      each.time_ms * (0.5 + 0.1 * static_cast<double>(third))});
   }

@@ -8,6 +8,7 @@
 #include "attune/base/file.h"
 #include "attune/forecast/model_origin.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/registry.h"
 
 namespace attune {
 namespace {
@@ -38,8 +39,9 @@ std::vector<ModelFile> ModelFilesAt(const ModelLocation& location, const ModelOr
   if (location.files.has_value()) {
     for (const std::string& path : *location.files) files.push_back({path, "", true});
   } else if (!location.database.empty()) {
-    for (const std::string_view name : kModelledOperators) {
-      files.push_back({ModelPathOf(location.database, origin, name), std::string(name), false});
+    for (const Operator* op : Operators()) {
+      const std::string name(op->name());
+      files.push_back({ModelPathOf(location.database, origin, name), name, false});
     }
   }
   return files;

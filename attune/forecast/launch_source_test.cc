@@ -18,6 +18,8 @@
 #include "attune/forecast/timed_products.h"
 #include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -133,7 +135,7 @@ class RowLaunches final : public LaunchSource {
     profile.multiprocessors = 10;
     profile.needs_device = needs_device;
     for (int i = 0; i < kernels_; ++i) {
-      profile.kernels.push_back({"rows", std::get<Gemm>(problem).m, 64, 0, 0, 1});
+      profile.kernels.push_back({"rows", problem.Get<Gemm>().m, 64, 0, 0, 1});
     }
     return profile;
   }
@@ -287,7 +289,7 @@ TEST(CandidateModel, AsksForTheLaunchesThatItWasFittedTo) {
   auto timed = TimedProducts(60, {{"cuda.a@1{}", 1}, {"cuda.b@1{}", 1}});
   for (TimedCandidate& one : timed) {
     // Waves of ten blocks of a row each.
-    const auto rows = static_cast<double>(std::get<Gemm>(one.problem).m);
+    const auto rows = static_cast<double>(one.problem.Get<Gemm>().m);
     if (one.algorithm == "cuda.a@1{}") one.time_ms = std::ceil(rows / 10);
   }
   const auto launches = std::make_shared<const RowLaunches>("cuda.a@1{}");

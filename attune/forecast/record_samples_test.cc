@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/forecast/model_origin.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 
 namespace attune {

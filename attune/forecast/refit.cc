@@ -10,6 +10,7 @@
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/record_samples.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/registry.h"
 
 namespace attune {
 namespace {
@@ -43,7 +44,8 @@ Result<std::vector<Refit>> RefitGrown(RecordStore& store, const std::string& dat
                                       const LaunchSource* launches) {
   std::vector<Refit> refits;
   std::optional<std::vector<TimedCandidate>> timed;
-  for (const std::string_view name : kModelledOperators) {
+  for (const Operator* op : Operators()) {
+    const std::string_view name = op->name();
     Refit refit{std::string(name), ModelPathOf(database, origin, name), 0, 0, {}};
     std::error_code error;
     if (!std::filesystem::is_regular_file(refit.path, error)) continue;

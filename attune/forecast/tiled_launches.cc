@@ -3,6 +3,7 @@
 #include <string_view>
 #include <variant>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/seer/variant.h"
 
 namespace attune {
@@ -25,7 +26,7 @@ bool IsOfVariants(const Candidate& candidate) {
 
 // SEER's layers: square images and filters in f32, channels first.
 std::optional<seer::Layer> LayerOf(const Problem& problem) {
-  const Conv* const conv = std::get_if<Conv>(&problem);
+  const Conv* const conv = problem.As<Conv>();
   const bool is_one = conv != nullptr && conv->direction == ConvDirection::kForward &&
                       conv->mode == ConvMode::kConvolution && conv->spatial_rank == 2 &&
                       conv->groups == 1 && conv->type == DataType::kF32 &&

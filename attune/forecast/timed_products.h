@@ -7,6 +7,7 @@
 
 #include "attune/base/random.h"
 #include "attune/forecast/record_samples.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "attune/formats/driver_line.h"
+#include "attune/ops/driver_line.h"
 #include "attune/problem/text_error.h"
 
 namespace attune {

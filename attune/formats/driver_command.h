@@ -17,14 +17,9 @@ namespace attune {
 bool CallsMiopenDriver(std::string_view line);
 
 // The problems that the command runs, each validated: one for each direction of a convolution (all
-// three with -F 0 or without -F), one for any other operator. What MIOpenDriver knows and a Gemm or
-// Conv cannot express becomes an OtherOp, so that it is imported as unsupported. Unknown flags,
-// malformed values and impossible sizes are errors.
+// three with -F 0 or without -F), one for any other operator. What MIOpenDriver knows and
+// an operator cannot express becomes an OtherOp, so that it is imported as unsupported. Unknown
+// flags, malformed values and impossible sizes are errors.
 Parsed<std::vector<Problem>> ReadDriverCommand(std::string_view line);
-
-// The inverse for one problem: `MIOpenDriver conv -n ... -F 1`, which reads back as exactly `conv`.
-// Fails with kUnsupported if MIOpenDriver cannot express a property (type, math mode, alignment,
-// determinism).
-Result<std::string> DriverCommandOf(const Conv& conv);
 
 }  // namespace attune

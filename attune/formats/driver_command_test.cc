@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune {
 namespace {
@@ -378,7 +379,7 @@ TEST(DriverCommandTest, EveryExpressibleConvReadsBackAsItself) {
   for (int i = 0; i < 3000; ++i) {
     const Conv conv = RandomConv(random);
     if (!Validate(conv).ok()) continue;
-    const auto command = DriverCommandOf(conv);
+    const auto command = ConvOperator().DriverCommandOf(conv);
     ASSERT_TRUE(command.ok()) << command.status().message();
 
     const auto problems = ReadDriverCommand(*command);
@@ -393,10 +394,10 @@ TEST(DriverCommandTest, EveryExpressibleConvReadsBackAsItself) {
 TEST(DriverCommandTest, WhatTheDriverCannotExpressIsRefused) {
   Conv conv;
   conv.type = DataType::kF64;
-  EXPECT_EQ(DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(ConvOperator().DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
   conv = Conv();
   conv.deterministic = true;
-  EXPECT_EQ(DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(ConvOperator().DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // Operators of MIOpenDriver that no solver here computes: their flags are kept as attributes, so
 // that equal problems get one text where the flags are known.
+#include "attune/formats/driver_other.h"
+
 #include <fmt/format.h>
 
 #include "attune/formats/driver_attributes.h"
-#include "attune/formats/driver_line.h"
+#include "attune/ops/driver_line.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

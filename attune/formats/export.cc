@@ -10,6 +10,7 @@
 
 #include "attune/formats/cublaslt_name.h"
 #include "attune/formats/tunableop.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/escaping.h"
 
 namespace attune {
@@ -81,7 +82,7 @@ void AppendCsvLine(const std::vector<std::string>& fields, std::string& text) {
 }
 
 Result<TunableOpKey> KeyOfChoice(const Choice& choice) {
-  const auto* const gemm = std::get_if<Gemm>(&choice.problem);
+  const auto* const gemm = choice.problem.As<Gemm>();
   if (gemm == nullptr) {
     return Unsupported(fmt::format("{} is not a gemm.", Text(choice.problem)));
   }

@@ -5,6 +5,8 @@
 
 #include "attune/formats/export.h"
 #include "attune/formats/problem_list.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

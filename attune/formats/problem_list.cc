@@ -7,6 +7,7 @@
 
 #include "attune/formats/own_list.h"
 #include "attune/formats/problem_line.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {
@@ -18,14 +19,17 @@ struct FingerprintHash {
 };
 
 void OverrideBatchSize(int64_t batch_size, Problem& problem) {
-  if (auto* const conv = std::get_if<Conv>(&problem)) conv->batch = batch_size;
-  auto* const other = std::get_if<OtherOp>(&problem);
-  if (other == nullptr) return;
+  if (const ProblemField* const batch = FindField(problem.op().fields(), kBatchField)) {
+    problem = problem.op().With(problem, *batch, batch_size);
+  }
+  if (!problem.Is<OtherOp>()) return;
+  OtherOp other = problem.Get<OtherOp>();
   // "n" is the batch size of a conv_variant.
   for (const char* const key : {"batchsize", "n"}) {
-    const auto found = other->attributes.find(key);
-    if (found != other->attributes.end()) found->second = std::to_string(batch_size);
+    const auto found = other.attributes.find(key);
+    if (found != other.attributes.end()) found->second = std::to_string(batch_size);
   }
+  problem = std::move(other);
 }
 
 class ListReader {
@@ -65,7 +69,7 @@ class ListReader {
       for (size_t i = begin; i < std::min(begin + kBlock, count); ++i) {
         ListedProblem& listed = list_.problems[i];
         listed.supported = options_.is_supported ? options_.is_supported(listed.problem)
-                                                 : !std::holds_alternative<OtherOp>(listed.problem);
+                                                 : !listed.problem.Is<OtherOp>();
       }
     };
     const auto blocks = static_cast<int64_t>((count + kBlock - 1) / kBlock);

@@ -9,6 +9,7 @@
 
 #include "attune/base/file.h"
 #include "attune/formats/problem_line.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune {
 namespace {
@@ -230,7 +231,7 @@ TEST(ProblemListTest, WhoeverAsksInWhateverOrderHearsTheSame) {
 TEST(ProblemListTest, ALineIsUnsupportedByAProblemThatAnEarlierOneHas) {
   ProblemListOptions options;
   options.is_supported = [](const Problem& problem) {
-    return std::get<Conv>(problem).direction != ConvDirection::kBackwardWeights;
+    return problem.Get<Conv>().direction != ConvDirection::kBackwardWeights;
   };
 
   const ProblemList list =

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/escaping.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {
@@ -62,10 +64,10 @@ Parsed<Problem> ReadEscaped(const ProblemText& text) {
 }  // namespace
 
 TunableOpKey NamesOf(const Problem& problem) {
-  if (const Gemm* const gemm = std::get_if<Gemm>(&problem)) {
+  if (const Gemm* const gemm = problem.As<Gemm>()) {
     if (auto key = TunableOpKeyOf(*gemm); key.ok()) return *std::move(key);
   }
-  if (const OtherOp* const other = std::get_if<OtherOp>(&problem)) {
+  if (const OtherOp* const other = problem.As<OtherOp>()) {
     if (auto key = KeyOfOther(*other)) return *std::move(key);
   }
   return OwnKey(problem);

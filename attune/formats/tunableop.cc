@@ -1,4 +1,6 @@
 #include "attune/formats/tunableop.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 #include <array>
 #include <charconv>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/text_error.h"
 

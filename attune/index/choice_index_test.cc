@@ -10,6 +10,8 @@
 #include "attune/index/index_format.h"
 #include "attune/index/memory_choices.h"
 #include "attune/index/sample_choices.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/index/sample_choices.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

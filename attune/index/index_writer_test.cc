@@ -17,6 +17,7 @@
 #include "attune/index/index_file.h"
 #include "attune/index/sample_choices.h"
 #include "attune/index/turn_file.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 
 namespace attune {

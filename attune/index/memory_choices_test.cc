@@ -5,6 +5,8 @@
 
 #include "attune/index/neighbour.h"
 #include "attune/index/sample_choices.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

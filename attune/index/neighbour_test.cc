@@ -1,4 +1,7 @@
 #include "attune/index/neighbour.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 #include <cmath>
 

@@ -11,6 +11,8 @@
 
 #include "attune/base/random.h"
 #include "attune/choice/choice_source.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/record_store.h"
 
 namespace attune {

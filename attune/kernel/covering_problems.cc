@@ -1,4 +1,6 @@
 #include "attune/kernel/covering_problems.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <type_traits>
 

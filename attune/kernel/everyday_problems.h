@@ -7,10 +7,8 @@
 
 namespace attune::kernel {
 
-// One problem for each combination of the classes that are common: products of every type and
-// transposition, plain and with a bias and an activation, also with few rows or columns; and
-// convolutions of every direction, type and layout. Their sizes are no matter to a kernel that
-// takes sizes at run time.
+// One problem for each combination of the classes that are common, of every operator. Their sizes
+// are no matter to a kernel that takes sizes at run time.
 std::vector<Problem> EverydayProblems();
 
 }  // namespace attune::kernel

@@ -17,6 +17,8 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::kernel {
 namespace {
@@ -392,9 +394,9 @@ TEST(ProblemFieldsTest, SmallestProblemKeepsWhatIsCompiledInAndStaysValid) {
   conv.filter = {1, 5, 5};
   conv.dilation = {1, 2, 1};
 
-  const Conv none = std::get<Conv>(*SmallestLike(conv, {}));
-  const Conv filter = std::get<Conv>(*SmallestLike(conv, {"filter_h", "filter_w", "dilation_h"}));
-  const Conv groups = std::get<Conv>(*SmallestLike(conv, {"groups"}));
+  const Conv none = (*SmallestLike(conv, {})).Get<Conv>();
+  const Conv filter = (*SmallestLike(conv, {"filter_h", "filter_w", "dilation_h"})).Get<Conv>();
+  const Conv groups = (*SmallestLike(conv, {"groups"})).Get<Conv>();
 
   EXPECT_EQ(none.in, (Spatial{1, 1, 1}));
   EXPECT_EQ(none.in_channels, 1);

@@ -13,6 +13,7 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/opencl_on_cuda.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::kernel {
 namespace {

@@ -19,7 +19,7 @@ struct FieldNames {
   std::vector<std::string> operands;
 };
 
-// For "gemm" and "conv"; null for any other operator.
+// Null for an operator that is not known.
 const FieldNames* FieldNamesOf(std::string_view operator_name);
 
 // Every field of `problem`: of a user's kernel its sizes. Empty for any other OtherOp.

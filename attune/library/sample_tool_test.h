@@ -11,6 +11,7 @@
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
 #include "attune/library/tool_library.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 

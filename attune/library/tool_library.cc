@@ -14,6 +14,7 @@
 #include "attune/base/usable_cores.h"
 #include "attune/kernel/problem_fields.h"
 #include "attune/library/program_failure.h"
+#include "attune/problem/other_op.h"
 #include "attune/profile/profiler_runner.h"
 
 namespace attune {
@@ -22,7 +23,7 @@ namespace {
 // "gemm@1{...}" and its sizes by name; of an operator that attune does not know its attributes, as
 // numbers where they are whole ones.
 Config FieldsOf(const Problem& problem) {
-  const auto* other = std::get_if<OtherOp>(&problem);
+  const auto* other = problem.As<OtherOp>();
   if (other == nullptr) return kernel::FieldsOf(problem);
   Config fields;
   for (const auto& [name, text] : other->attributes) {

@@ -10,6 +10,8 @@
 #include "attune/base/steady_time.h"
 #include "attune/library/library_backend.h"
 #include "attune/library/sample_tool_test.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "attune/base/status.h"
 #include "attune/miopen/conv_words.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/text_error.h"
 
 namespace attune::miopen {

@@ -11,6 +11,7 @@
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/file_name.h"
 #include "attune/miopen/import_lines.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {
@@ -152,7 +153,7 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
 }
 
 Problem MeantByImports(const Problem& problem) {
-  const auto* const conv = std::get_if<Conv>(&problem);
+  const auto* const conv = problem.As<Conv>();
   return conv == nullptr ? problem : MeantByKeyOf(*conv);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/miopen/conv_keys.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {

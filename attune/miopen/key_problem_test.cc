@@ -7,6 +7,7 @@
 
 #include "attune/base/random.h"
 #include "attune/miopen/conv_keys.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {

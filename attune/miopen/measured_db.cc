@@ -12,6 +12,7 @@
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/miopen/solver_catalogue.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {
@@ -26,7 +27,7 @@ struct Translated {
 };
 
 Result<Translated> Translate(const MeasuredResult& result) {
-  const auto* const conv = std::get_if<Conv>(&result.problem);
+  const auto* const conv = result.problem.As<Conv>();
   if (conv == nullptr) return Unsupported("The problem is no convolution.");
   auto choice = SolverChoiceOf(result.candidate);
   if (!choice.has_value()) {

@@ -9,6 +9,8 @@
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/miopen/test_findings.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::miopen {
 namespace {
@@ -73,7 +75,9 @@ TEST(MeasuredDbTest, ParametersByDefaultAreNoRowAndNoLoss) {
 
 TEST(MeasuredDbTest, WhatCannotBeWrittenIsCountedByItsReason) {
   MeasuredResult with_bias = Measured(kKey, {"ConvAsm3x3U", ""}, 1e5);
-  std::get<Conv>(with_bias.problem).bias = true;
+  Conv conv = with_bias.problem.Get<Conv>();
+  conv.bias = true;
+  with_bias.problem = conv;
   MeasuredResult other = Measured(kKey, {"ConvAsm3x3U", ""}, 1e5);
   other.candidate.solver = {"host.onednn-conv", 1};
   MeasuredResult product = other;

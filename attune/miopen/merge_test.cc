@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::miopen {
 namespace {

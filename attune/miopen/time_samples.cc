@@ -2,6 +2,7 @@
 
 #include "attune/miopen/conv_keys.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 
 namespace attune::miopen {

@@ -11,6 +11,8 @@
 
 #include "attune/base/random.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 
 namespace attune {
@@ -25,7 +27,7 @@ std::vector<Sample> TallAndWide(uint64_t problems, uint64_t seed) {
   for (uint64_t i = 0; i < problems; ++i) {
     const auto extent = [&] { return static_cast<int64_t>(std::exp(3 + 5 * random.Uniform())); };
     const Problem problem = PackedGemm(extent(), extent(), extent());
-    const auto& gemm = std::get<Gemm>(problem);
+    const auto& gemm = problem.Get<Gemm>();
     const double base = 0.01 + Flops(problem) / 1e9;
     for (const char* name : {"tall", "wide"}) {
       Sample sample;

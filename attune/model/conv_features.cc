@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 
 namespace attune {

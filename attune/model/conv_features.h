@@ -5,7 +5,7 @@
 
 #include "attune/model/feature_row.h"
 #include "attune/model/launch_profile.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune {
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 
 namespace attune {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "attune/model/feature_row.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 

@@ -1,4 +1,5 @@
 #include "attune/model/gemm_features.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <algorithm>
 

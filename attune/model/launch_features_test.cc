@@ -9,6 +9,8 @@
 
 #include "attune/model/shape_features.h"
 #include "attune/model/time_model.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

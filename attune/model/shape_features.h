@@ -1,8 +1,6 @@
-// Features of problems of which no launch is known: extents, types and counts of any product or
-// convolution, in whatever direction.
+// Features of problems of which no launch is known: extents, types and counts.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -12,17 +10,14 @@
 
 namespace attune {
 
-// Whose problems have features.
-inline constexpr std::array<std::string_view, 2> kModelledOperators = {"conv", "gemm"};
-
-// Of "conv" or "gemm": 1, flops and compulsory bytes, then base-2 logarithms of extents and counts,
+// Of a known operator: 1, flops and compulsory bytes, then base-2 logarithms of extents and counts,
 // and what they are divisible by. kUnsupported for other operators, naming them.
 Result<FeatureSet> ShapeFeatures(std::string_view operator_name);
 
 // The operator of whose shapes the features called `name` are. kUnsupported for others.
 Result<std::string_view> OperatorOfFeatures(std::string_view name);
 
-// A row of these features. REQUIRES: a valid convolution or product.
+// A row of these features. REQUIRES: a valid problem of a known operator.
 FeatureRow ShapeRow(const Problem& problem, const std::string& algorithm);
 
 }  // namespace attune

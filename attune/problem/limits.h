@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "attune/base/status.h"
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
 
 namespace attune {
 

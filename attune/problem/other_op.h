@@ -1,5 +1,6 @@
 // An operator that attune can keep, tag, export and show, but that no solver here computes yet
-// (batch normalisation, pooling, ...). Its attributes are kept as text.
+// (pooling, attention, ...), and the kernels of users (own_kernel.h). Its attributes are kept as
+// text.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "attune/base/status.h"
+
 namespace attune {
+
+class Operator;
 
 // More than any operator has; it bounds what a hostile text can cost.
 inline constexpr size_t kMaxOtherAttributes = 64;
@@ -19,6 +24,8 @@ struct OtherOp {
 
   friend bool operator==(const OtherOp&, const OtherOp&) = default;
 };
+
+const Operator& OperatorOf(const OtherOp*);
 
 // Whether `word` is [a-z][a-z0-9_]*: what an operator and its attributes may be called.
 bool IsOperatorWord(std::string_view word);

@@ -266,7 +266,7 @@ Problem ToProblem(const OwnKernelProblem& own) {
 }
 
 bool IsOwnKernel(const Problem& problem) {
-  const auto* other = std::get_if<OtherOp>(&problem);
+  const auto* other = problem.As<OtherOp>();
   return other != nullptr && other->op == kOwnKernelOperator;
 }
 
@@ -275,7 +275,7 @@ Result<OwnKernelProblem> OwnKernelOf(const Problem& problem) {
     return InvalidArgument(fmt::format("The problem is of operator {}, not of {}.",
                                        OperatorName(problem), kOwnKernelOperator));
   }
-  ATTUNE_ASSIGN_OR_RETURN(OwnKernelProblem own, Read(std::get<OtherOp>(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(OwnKernelProblem own, Read(problem.Get<OtherOp>()));
   ATTUNE_RETURN_IF_ERROR(Validate(own));
   if (ToProblem(own) == problem) return own;
   return InvalidArgument(

@@ -2,29 +2,76 @@
 // fastest or right. A value; the key of every record. docs/formats/problem.md has the text.
 #pragma once
 
+#include <cassert>
+#include <concepts>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
-#include "attune/problem/other_op.h"
+#include "attune/problem/operator.h"
 #include "attune/problem/tensor.h"
-#include "attune/problem/text_error.h"
 
 namespace attune {
 
-using Problem = std::variant<Gemm, Conv, OtherOp>;
+// What is declared beside the struct of an operator's problems: its operator, whatever the pointer.
+template <class T>
+concept OperatorValue = requires(const T* value) {
+  { OperatorOf(value) } -> std::same_as<const Operator&>;
+};
+
+// The problem of one operator: a Gemm, a Conv, ... Copies share the value, which never changes.
+class Problem {
+ public:
+  // An operator without a name, which is not valid.
+  Problem();
+  template <OperatorValue T>
+  Problem(T value)  // NOLINT: a Gemm is a problem.
+      : Problem(OperatorOf(static_cast<const T*>(nullptr)),
+                std::make_shared<const T>(std::move(value))) {}
+  Problem(const Operator& op, std::shared_ptr<const void> value)
+      : op_(&op), value_(std::move(value)) {}
+
+  const Operator& op() const { return *op_; }
+  const void* value() const { return value_.get(); }
+
+  // The value as one of a certain operator; null if it is of another one.
+  template <OperatorValue T>
+  const T* As() const {
+    // By name, because plug-ins have objects of their own.
+    const Operator& wanted = OperatorOf(static_cast<const T*>(nullptr));
+    const bool is_it = op_ == &wanted || op_->name() == wanted.name();
+    return is_it ? static_cast<const T*>(value_.get()) : nullptr;
+  }
+  template <OperatorValue T>
+  bool Is() const {
+    return As<T>() != nullptr;
+  }
+  // REQUIRES: Is<T>().
+  template <OperatorValue T>
+  const T& Get() const {
+    assert(Is<T>());
+    return *static_cast<const T*>(value_.get());
+  }
+
+  friend bool operator==(const Problem& a, const Problem& b) {
+    return a.op_->name() == b.op_->name() && a.op_->Equal(a, b);
+  }
+
+ private:
+  const Operator* op_;
+  std::shared_ptr<const void> value_;
+};
 
 // The canonical text, one for each problem: `op@version{key=value,...}`, fixed key order, defaults
 // left out. `gemm@1{m=512,n=512,k=512}`.
 std::string Text(const Problem& problem);
 
 // Reads a canonical text, keys in any order. The error names the column (1-based). The result is
-// normalised and validated.
+// normalised and validated. An operator that is not known becomes an OtherOp.
 Result<Problem> ParseProblem(std::string_view text);
 // The same with the column as a number; 1 for what no single key is to blame for.
 Parsed<Problem> ReadProblem(std::string_view text);
@@ -34,28 +81,26 @@ Fingerprint KeyOf(const Problem& problem);
 
 Status Validate(const Problem& problem);
 
-// "gemm", "conv", or the name of the other operator.
+// "gemm", "conv", or the name of an operator that is not known here.
 std::string_view OperatorName(const Problem& problem);
 
-// Operands in the order in which solvers take them: inputs first, the output last.
-//   gemm: a, b, [bias], c (kInOut unless beta is zero)
-//   conv forward: x, w, [bias], y;  backward data: dy, w, dx;  backward weights: x, dy, dw
-// Matrices are (batch, rows, columns) as stored; a matrix that the whole batch shares has batch
-// extent 1. The bias has one dimension. Empty for an OtherOp. REQUIRES: `problem` is valid.
+// Operands in the order in which solvers take them: inputs first, outputs last. Empty for an
+// operator that nothing here computes. REQUIRES: `problem` is valid.
 std::vector<Operand> Operands(const Problem& problem);
 
-// Multiplications plus additions of the direct algorithm: 2 m n k batch for a gemm, unless alpha is
-// zero, which multiplies nothing. 0 for an OtherOp.
+// Floating point operations of the direct algorithm. 0 for an OtherOp.
 double Flops(const Problem& problem);
 
 // Bytes that any implementation must move: every input once, every output once (twice for kInOut).
-// With alpha zero, a gemm reads neither A nor B.
 double CompulsoryBytes(const Problem& problem);
 
-// Products summed into one output element, which bounds the rounding error: k for a gemm.
+// Products or terms summed into one output element, which bounds the rounding error: k for a gemm.
 int64_t ReductionLength(const Problem& problem);
 
-// Element type of the output, which the verification tolerance depends on.
+// Element type of the last output, which the verification tolerance depends on.
 DataType OutputType(const Problem& problem);
+
+// The field that kernel files call `name`, as a number; `otherwise` if the operator has none.
+int64_t FieldOr(const Problem& problem, std::string_view name, int64_t otherwise);
 
 }  // namespace attune

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
 
 namespace attune {
 

@@ -8,8 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/fingerprint.h"
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 #include "attune/record/record.h"
 #include "attune/record/rules.h"
 #include "attune/record/select.h"

@@ -12,17 +12,10 @@ namespace {
 // for its type. Narrow types and relaxed math run faster than f32 by a factor that differs from
 // machine to machine, so the f32 peak would be no bound for them.
 double PeakFlops(const Problem& problem, const Peaks& peaks) {
-  return std::visit(
-      [&](const auto& op) -> double {
-        if constexpr (std::is_same_v<std::decay_t<decltype(op)>, OtherOp>) {
-          return 0;
-        } else {
-          if (op.math != MathMode::kStrict) return 0;
-          if (op.type == DataType::kF64) return peaks.f64_flops;
-          return op.type == DataType::kF32 ? peaks.f32_flops : 0;
-        }
-      },
-      problem);
+  const int64_t type = FieldOr(problem, kTypeField, -1);
+  if (FieldOr(problem, kMathField, 0) != static_cast<int64_t>(MathMode::kStrict)) return 0;
+  if (type == static_cast<int64_t>(DataType::kF64)) return peaks.f64_flops;
+  return type == static_cast<int64_t>(DataType::kF32) ? peaks.f32_flops : 0;
 }
 
 }  // namespace

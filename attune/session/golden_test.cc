@@ -1,4 +1,5 @@
 #include "attune/session/golden.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "attune/base/scratch_folder.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/spool/spool_file.h"
 
 namespace attune {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

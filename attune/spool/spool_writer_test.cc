@@ -12,7 +12,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 // Counts allocations, so that tests can prove there are none.
 static thread_local int64_t allocations = 0;

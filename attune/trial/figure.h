@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
 
 namespace attune {
 

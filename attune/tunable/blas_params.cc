@@ -1,5 +1,7 @@
 #include "attune/tunable/blas_params.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <string_view>
 
 #include <fmt/format.h>
@@ -35,7 +37,7 @@ char Letter(Transpose transpose) { return transpose == Transpose::kYes ? 'T' : '
 }  // namespace
 
 std::string BlasParams(const Problem& problem) {
-  const Gemm* const gemm = std::get_if<Gemm>(&problem);
+  const Gemm* const gemm = problem.As<Gemm>();
   if (gemm == nullptr) return {};
   std::string text = fmt::format(
       "- {{ function: matmul, M: {}, N: {}, K: {}, lda: {}, ldb: {}, ldc: {}, ldd: {}, "

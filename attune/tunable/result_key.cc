@@ -1,5 +1,7 @@
 #include "attune/tunable/result_key.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attune/formats/tunable_names.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "attune/tunable/dynamic_dims.h"
 

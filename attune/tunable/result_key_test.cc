@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tunable/dynamic_dims.h"
 
 namespace attune {
@@ -14,7 +15,7 @@ namespace {
 Gemm MakeGemm(std::string_view text) {
   const auto problem = ParseProblem(text);
   EXPECT_TRUE(problem.ok()) << text;
-  return problem.ok() ? std::get<Gemm>(*problem) : Gemm();
+  return problem.ok() ? problem->Get<Gemm>() : Gemm();
 }
 
 std::string ParamsOf(std::string_view problem, unsigned mask, Reach reach = Reach::kAnySize) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/text_error.h"
 
 namespace attune {
@@ -27,7 +28,7 @@ double Octaves(int64_t a, int64_t b) {
 // How far the problem that a wildcard was tuned for is from `gemm`; far if it does not say.
 double DistanceTo(const TunableResult& result, const Gemm& gemm) {
   constexpr double kUnknown = 1e9;
-  const Gemm* const tuned = result.problem ? std::get_if<Gemm>(&*result.problem) : nullptr;
+  const Gemm* const tuned = result.problem ? result.problem->As<Gemm>() : nullptr;
   if (tuned == nullptr) return kUnknown;
   return Octaves(tuned->m, gemm.m) + Octaves(tuned->n, gemm.n) + Octaves(tuned->k, gemm.k) +
          Octaves(tuned->batch_count, gemm.batch_count);
@@ -37,7 +38,7 @@ bool WildcardServes(const TunableResult& result, const Gemm& gemm) {
   if (!Matches(*result.wildcard, gemm)) return false;
   // One that names its problem stands for what differs from it in sizes; one of TunableOp's own
   // files stands for everything of its key.
-  const Gemm* const tuned = result.problem ? std::get_if<Gemm>(&*result.problem) : nullptr;
+  const Gemm* const tuned = result.problem ? result.problem->As<Gemm>() : nullptr;
   return tuned == nullptr || DifferInSizesOnly(*tuned, gemm);
 }
 
@@ -53,7 +54,7 @@ Result<TunableResult> MakeWildcard(TunableResult result) {
   ATTUNE_ASSIGN_OR_RETURN(result.wildcard, ParseWildcard(result.line.key));
   if (result.line.problem_text.empty()) return result;
   ATTUNE_ASSIGN_OR_RETURN(result.problem, ParseProblem(result.line.problem_text));
-  const Gemm* const gemm = std::get_if<Gemm>(&*result.problem);
+  const Gemm* const gemm = result.problem->As<Gemm>();
   if (gemm == nullptr || !Matches(*result.wildcard, *gemm)) {
     return InvalidArgument(fmt::format("The problem {} does not match the wildcard {}.",
                                        Quoted(result.line.problem_text),
@@ -139,7 +140,7 @@ void ResultTable::Put(TunableResult result) {
 std::vector<TableMatch> ResultTable::Matching(const Problem& problem, bool with_wildcards) const {
   const std::string text = Text(problem);
   const TunableOpKey names = NamesOf(problem);
-  const Gemm* const gemm = std::get_if<Gemm>(&problem);
+  const Gemm* const gemm = problem.As<Gemm>();
   std::vector<TableMatch> matches;
   const std::shared_lock lock(mutex_);
   const auto add = [&](const auto& index, const std::string& key, MatchedBy matched_by) {

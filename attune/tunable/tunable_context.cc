@@ -7,6 +7,7 @@
 #include "attune/base/file.h"
 #include "attune/base/host_messages.h"
 #include "attune/base/path_variable.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tunable/blas_params.h"
 #include "attune/tunable/file_names.h"
 
@@ -230,7 +231,7 @@ Status TunableContext::AddResult(const Problem& problem, const TunedCandidate& t
                                  const DynamicDims& dims,
                                  const std::optional<TunableOpKey>& names) {
   std::vector<ResultLine> lines = {MakeLine(names.value_or(NamesOf(problem)), problem, tuned)};
-  const Gemm* const gemm = std::get_if<Gemm>(&problem);
+  const Gemm* const gemm = problem.As<Gemm>();
   if (gemm != nullptr && !dims.empty()) {
     if (const auto wildcard = WildcardOf(*gemm, dims)) {
       lines.push_back(MakeLine(wildcard->names, problem, tuned));
@@ -245,7 +246,7 @@ Status TunableContext::AddResult(const Problem& problem, const TunedCandidate& t
 
 Status TunableContext::AddWildcard(const TunableHit& hit, const Problem& problem,
                                    const DynamicDims& dims) {
-  const Gemm* const gemm = std::get_if<Gemm>(&problem);
+  const Gemm* const gemm = problem.As<Gemm>();
   if (gemm == nullptr) return Status::Ok();
   const auto wildcard = WildcardOf(*gemm, dims);
   if (!wildcard) return Status::Ok();

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {
@@ -161,8 +162,8 @@ TEST_F(UntunedFileTest, TheGoldenFileIsReadAndItsOwnLinesAreWrittenTheSame) {
   EXPECT_TRUE(list.unreadable.empty());
   for (const UntunedProblem& untuned : list.problems) {
     const bool is_old_form = untuned.key.params == "nt_25088_4096_64";
-    const bool with_blas = std::get_if<Gemm>(&untuned.problem) != nullptr &&
-                           std::get<Gemm>(untuned.problem).type == DataType::kF64;
+    const bool with_blas =
+        untuned.problem.As<Gemm>() != nullptr && untuned.problem.Get<Gemm>().type == DataType::kF64;
     const bool is_there =
         ("\n" + content).find("\n" + UntunedLine(untuned.problem, with_blas) + "\n") !=
         std::string::npos;

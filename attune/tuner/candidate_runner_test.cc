@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/compile/kernel_cache.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/heap_device.h"
 
 namespace attune {

@@ -15,6 +15,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/base/usable_cores.h"
 #include "attune/kernel/data_file.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/tuner/build_ahead.h"
 #include "attune/tuner/child_block_timer.h"

@@ -15,6 +15,7 @@
 
 #include "attune/base/unix_time.h"
 #include "attune/measure/fake_clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/new_set.h"
 #include "attune/tuner/scripted_evaluator.h"

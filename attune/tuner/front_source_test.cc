@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tuner/space_only_solver.h"
 #include "attune/tuner/tuner.h"
 

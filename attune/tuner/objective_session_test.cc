@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/measure/fake_clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/past_tuning.h"
 #include "attune/tuner/scripted_evaluator.h"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/measure/fake_clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/solver/callable_solver.h"
 #include "attune/tuner/tune_run.h"

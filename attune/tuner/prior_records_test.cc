@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/candidate_source.h"

@@ -16,6 +16,7 @@
 #include "attune/forecast/timed_products.h"
 #include "attune/measure/fake_clock.h"
 #include "attune/model/model_file.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/candidate_times.h"
 #include "attune/tuner/scripted_evaluator.h"

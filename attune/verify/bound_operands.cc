@@ -34,12 +34,7 @@ Failure OutOfBounds(std::string message) {
 size_t AlignmentBytes(const Problem& problem) {
   // What allocations of CUDA and of OpenCL have, which whoever wrote the kernel is used to.
   if (IsOwnKernel(problem)) return kOwnKernelAlignment;
-  return static_cast<size_t>(std::visit(
-      [](const auto& known) {
-        if constexpr (requires { known.alignment_bytes; }) return known.alignment_bytes;
-        return 64;
-      },
-      problem));
+  return static_cast<size_t>(FieldOr(problem, kAlignmentField, 64));
 }
 
 size_t AlignedStart(const Buffer& buffer, size_t from_bytes, size_t alignment_bytes) {

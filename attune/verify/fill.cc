@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "attune/base/random.h"
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 
 namespace attune {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/reference_maker.h"
 

@@ -1,5 +1,8 @@
 #include "attune/verify/naive_reference.h"
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+
 #include <cmath>
 #include <limits>
 

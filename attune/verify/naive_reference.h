@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
-#include "attune/verify/reference.h"
+#include "attune/problem/reference.h"
 
 namespace attune {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/tolerance.h"
 

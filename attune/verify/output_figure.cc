@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 
 namespace attune {
 Result<FigureReader::Region> FigureReader::RegionOf(const FigureSource& source) const {

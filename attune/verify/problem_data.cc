@@ -12,13 +12,13 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
+#include "attune/numeric/element.h"
+#include "attune/numeric/parallel_for.h"
 #include "attune/problem/own_kernel.h"
-#include "attune/verify/element.h"
+#include "attune/problem/reference.h"
 #include "attune/verify/fill.h"
 #include "attune/verify/memory_limit.h"
-#include "attune/verify/parallel_for.h"
 #include "attune/verify/poison.h"
-#include "attune/verify/reference.h"
 #include "attune/verify/reference_cost.h"
 #include "attune/verify/reference_sample.h"
 
@@ -53,47 +53,19 @@ constexpr int64_t kSlice = 1 << 16;
 
 size_t RoundUp(size_t size) { return (size + kPage - 1) / kPage * kPage; }
 
-// Sums of products of i8 are exact in f64. Six deviations of a sum of so many, which is 5461
-// sqrt(k), three times because of alpha and together with C and a bias, are within i32.
-constexpr int64_t kMostIntegerTerms = int64_t{1} << 28;
-
-Status CheckIntegers(const Problem& problem) {
-  const Gemm* gemm = std::get_if<Gemm>(&problem);
-  const bool is_exact =
-      gemm != nullptr && gemm->type == DataType::kI8 && gemm->c_type == DataType::kI32 &&
-      gemm->k <= kMostIntegerTerms &&
-      (gemm->activation == Activation::kNone || gemm->activation == Activation::kRelu);
-  if (is_exact) return Status::Ok();
-  return Unsupported(fmt::format(
-      "Of integers, products of i8 into i32 are checked, with no activation or with relu "
-      "and k up to {}.",
-      kMostIntegerTerms));
-}
-
-Status CheckOutputTypes(const std::vector<Operand>& operands) {
-  for (const Operand& operand : operands) {
-    if (operand.role == OperandRole::kIn || IsCheckable(operand.tensor.type)) continue;
-    return Unsupported(fmt::format(
-        "Operand {} is of type {}; results are checked for f64, f32, f16, bf16 and i32.",
-        operand.name, Name(operand.tensor.type)));
-  }
-  return Status::Ok();
-}
-
 Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) {
-  if (operands.empty()) {
-    return Unsupported(fmt::format("Operator {} has no reference here; gemm and conv have.",
-                                   OperatorName(problem)));
+  if (IsOwnKernel(problem)) {
+    for (const Operand& operand : operands) {
+      if (operand.role == OperandRole::kIn) continue;
+      ATTUNE_RETURN_IF_ERROR(CheckTypeOfOutput(operand.name, operand.tensor.type));
+    }
+    return Status::Ok();
   }
-  if (IsOwnKernel(problem)) return CheckOutputTypes(operands);
-  const Operand& output = operands.back();
-  if (IsInteger(operands.front().tensor.type) || IsInteger(output.tensor.type)) {
-    return CheckIntegers(problem);
+  const Reference* const reference = problem.op().reference();
+  if (operands.empty() || reference == nullptr) {
+    return Unsupported(fmt::format("Operator {} has no reference here.", OperatorName(problem)));
   }
-  if (IsCheckable(output.tensor.type)) return Status::Ok();
-  return Unsupported(
-      fmt::format("Operand {} is of type {}; results are checked for f64, f32, f16, bf16 and i32.",
-                  output.name, Name(output.tensor.type)));
+  return reference->CheckVerifiable(problem);
 }
 
 // Refused before anything is computed: nobody waits a day for an answer to compare with.
@@ -225,10 +197,9 @@ ProblemData::Header ProblemData::Layout(const Problem& problem, uint64_t seed) {
   Header header;
   header.problem = KeyOf(problem);
   header.seed = seed;
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-    header.alpha = AlphaValue(*gemm);
-    header.beta = BetaValue(*gemm);
-  }
+  const Scalars scalars = problem.op().ScalarsOf(problem);
+  header.alpha = scalars.alpha;
+  header.beta = scalars.beta;
   const std::vector<Operand> operands = Operands(problem);
   assert(operands.size() <= Header::kMaxOperands);
   size_t end = RoundUp(sizeof(Header));
@@ -339,11 +310,7 @@ void ProblemData::ComputeReference(const Problem& problem, WorkWatch& watch) {
     inputs.push_back(DecodeOperand(operands[i].tensor, input(i).data(), watch));
   }
   if (watch.stopped()) return;
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-    ComputeGemmReference(*gemm, inputs, writable_reference(), watch);
-  } else {
-    ComputeConvReference(std::get<Conv>(problem), inputs, writable_reference(), watch);
-  }
+  problem.op().reference()->Compute(problem, inputs, writable_reference(), watch);
 }
 
 Status ProblemData::TakeReference(ReferenceMaker* maker, const Problem& problem, WorkWatch& watch) {
@@ -438,18 +405,6 @@ std::span<const double> ProblemData::reference(size_t i) const {
 std::span<double> ProblemData::writable_reference() {
   std::byte* const begin = file_.writable_bytes().data() + header().reference_offset;
   return {reinterpret_cast<double*>(begin), header().reference_count};
-}
-
-double AlphaValue(const Gemm& gemm) {
-  if (gemm.alpha == ScalarClass::kZero) return 0;
-  if (gemm.alpha == ScalarClass::kOne) return 1;
-  return IsInteger(gemm.c_type) ? 3 : 1.5;
-}
-
-double BetaValue(const Gemm& gemm) {
-  if (gemm.beta == ScalarClass::kZero) return 0;
-  if (gemm.beta == ScalarClass::kOne) return 1;
-  return IsInteger(gemm.c_type) ? -2 : -0.75;
 }
 
 }  // namespace attune

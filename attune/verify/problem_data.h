@@ -9,18 +9,17 @@
 #include <utility>
 
 #include "attune/base/status.h"
+#include "attune/numeric/work_watch.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/problem/problem.h"
 #include "attune/verify/memory_file.h"
 #include "attune/verify/reference_maker.h"
-#include "attune/verify/work_watch.h"
 
 namespace attune {
 
 // Ok, or kUnsupported with the reason if no answer to `problem` can be compared with a right one:
-// an operator without a reference, an output of f8, integers other than products of i8 into i32
-// with no activation or relu, or a reference of more than kMaxReferenceMultiplyAdds. Quick: nothing
-// is computed.
+// an operator without a reference, what its reference does not check (outputs of f8, most
+// integers), or a reference of more than kMaxReferenceMultiplyAdds. Quick: nothing is computed.
 Status CheckVerifiable(const Problem& problem);
 
 // Reads what operand `i` of a user's kernel holds out of its file, into memory of its size.
@@ -77,14 +76,14 @@ class ProblemData {
   // operand has its initial content; an output has none and is empty.
   std::span<const std::byte> input(size_t i) const;
 
-  // The right outputs one after the other: of gemm and conv there is one, one number for each
+  // The right outputs one after the other: one number for each
   // element of the output's span: element at offset o is reference()[o], before rounding to the
   // output type. Gaps hold NaN, and nothing else does.
   std::span<const double> reference() const;
   // Of operand `i` alone; empty for one that is only read.
   std::span<const double> reference(size_t i) const;
 
-  // Values for the scalar classes of a gemm; 1 and 0 for everything else.
+  // Values for the scalar classes of a product; 1 and 0 for everything else.
   double alpha() const;
   double beta() const;
 
@@ -129,10 +128,5 @@ class ReferenceDraft {
 
   ProblemData data_;
 };
-
-// The values that stand for the product's scalar classes: 0, 1, and for kOther one that is neither,
-// is exact in its types, and differs between alpha (1.5, of integers 3) and beta (-0.75, -2).
-double AlphaValue(const Gemm& gemm);
-double BetaValue(const Gemm& gemm);
 
 }  // namespace attune

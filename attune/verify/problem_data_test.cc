@@ -15,6 +15,7 @@
 
 #include "attune/base/on_one_core.h"
 #include "attune/problem/limits.h"
+#include "attune/problem/other_op.h"
 #include "attune/verify/memory_limit.h"
 
 namespace attune {

@@ -1,6 +1,7 @@
 #include "attune/verify/reference_cost.h"
 
-#include "attune/verify/product.h"
+#include "attune/numeric/product.h"
+#include "attune/problem/reference.h"
 
 namespace attune {
 namespace {
@@ -17,8 +18,8 @@ constexpr double kDeviceNsPerMultiplyAdd = 1e-3;
 }  // namespace
 
 double ReferenceMultiplyAdds(const Problem& problem) {
-  return static_cast<double>(ElementCount(Operands(problem).back().tensor)) *
-         static_cast<double>(ReductionLength(problem));
+  const Reference* const reference = problem.op().reference();
+  return reference == nullptr ? 0 : reference->MultiplyAdds(problem);
 }
 
 double MultiplyAddCost(const Problem& problem) {

@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
-#include "attune/verify/parallel_for.h"
-#include "attune/verify/problem_data.h"
+#include "attune/numeric/parallel_for.h"
+#include "attune/numeric/product.h"
+#include "attune/problem/reference.h"
 
 namespace attune {
 namespace {
@@ -29,10 +30,7 @@ std::unique_ptr<ProductSource> SourceOf(const Problem& problem,
     if (inputs[i].empty()) continue;
     values.emplace_back(operands[i].tensor.type, inputs[i].data());
   }
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-    return SampledGemm(*gemm, std::move(values), output);
-  }
-  return SampledConv(std::get<Conv>(problem), std::move(values), output);
+  return problem.op().reference()->Products(problem, std::move(values), output);
 }
 
 // The corners, where indices go wrong first, and others from anywhere.
@@ -62,35 +60,29 @@ class RoundingBound {
   RoundingBound(const Problem& problem, int64_t terms)
       : is_compensated_(PrecisionFor(Operands(problem).front().tensor.type) ==
                         Precision::kDoubleDouble),
-        terms_round_off_(static_cast<double>(terms) * kRoundOff) {
-    if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-      alpha_ = std::abs(AlphaValue(*gemm));
-      is_activated_ = gemm->activation != Activation::kNone;
-      is_exact_ = IsInteger(gemm->c_type);
-    }
-  }
+        terms_round_off_(static_cast<double>(terms) * kRoundOff),
+        epilogue_(problem.op().reference()->EpilogueOf(problem)) {}
 
   double Of(const ElementSum& sum, double exact) const {
-    if (is_exact_) return 0;
+    if (epilogue_.is_exact) return 0;
     // Of recursive summation, in any order; and of the compensated dot product (Ogita, Rump and
     // Oishi 2005, proposition 5.5).
     const double of_sum = is_compensated_ ? kRoundOff * std::abs(sum.sum) +
                                                 terms_round_off_ * terms_round_off_ * sum.magnitude
                                           : terms_round_off_ * sum.magnitude;
     // A product and two sums follow, of a C and a bias within [-1, 1].
-    const double linear = alpha_ * of_sum + 4 * kRoundOff * (alpha_ * std::abs(sum.sum) + 2);
+    const double linear =
+        epilogue_.factor * of_sum + 4 * kRoundOff * (epilogue_.factor * std::abs(sum.sum) + 2);
     // No activation is steeper than 1.13, and those of libraries are off by a few units in the last
     // place of their argument or result.
-    const double activation = is_activated_ ? 32 * kRoundOff * (1 + std::abs(exact)) : 0;
+    const double activation = epilogue_.is_activated ? 32 * kRoundOff * (1 + std::abs(exact)) : 0;
     return 2 * linear + activation;
   }
 
  private:
   const bool is_compensated_;
   const double terms_round_off_;
-  double alpha_ = 1;
-  bool is_activated_ = false;
-  bool is_exact_ = false;  // Integers, of which f64 rounds none.
+  const SumEpilogue epilogue_;
 };
 
 // That there are as many numbers as elements, and nothing but NaN in the gaps: whatever was left

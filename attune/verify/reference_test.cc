@@ -1,4 +1,4 @@
-#include "attune/verify/reference.h"
+#include "attune/problem/reference.h"
 
 #include <cmath>
 #include <string>
@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/naive_reference.h"
 #include "attune/verify/problem_data.h"
 
@@ -42,7 +44,7 @@ TEST_P(GemmReferenceTest, AgreesWithTheDefinition) {
   const ProblemData data = *ProblemData::Create(problem, 11);
 
   const std::vector<double> naive =
-      NaiveGemm(std::get<Gemm>(problem), InputsOf(problem, data), data.alpha(), data.beta());
+      NaiveGemm(problem.Get<Gemm>(), InputsOf(problem, data), data.alpha(), data.beta());
 
   ExpectSame(data.reference(), naive, GetParam());
 }
@@ -72,7 +74,7 @@ TEST_P(ConvReferenceTest, AgreesWithTheDefinition) {
   ASSERT_TRUE(problem.ok()) << problem.status().ToString();
   const ProblemData data = *ProblemData::Create(*problem, 12);
 
-  const std::vector<double> naive = NaiveConv(std::get<Conv>(*problem), InputsOf(*problem, data));
+  const std::vector<double> naive = NaiveConv(problem->Get<Conv>(), InputsOf(*problem, data));
 
   ExpectSame(data.reference(), naive, text);
 }
@@ -108,7 +110,7 @@ TEST(ReferenceTest, F64SumsAreRightWhereDoublesLoseEverything) {
   const GoOn always;
   WorkWatch watch(always, 3);
 
-  ComputeGemmReference(Normalized(gemm), inputs, output, watch);
+  GemmOperator().reference()->Compute(Normalized(gemm), inputs, output, watch);
 
   EXPECT_EQ(output[0], 1);
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 
 namespace attune {

@@ -1,4 +1,4 @@
-// Checks that a product follows IEEE 754 for NaN, infinity and denormal numbers.
+// Checks that results follow IEEE 754 for NaN, infinity and denormal numbers.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,11 @@
 
 namespace attune {
 
-// Plants NaN, infinities and matching zeros in A and B, mainly at the borders. Plants NaN and
-// infinity in C if beta is not 0, and a denormal number in f32 and f64. Runs `executable` once, or
-// twice if there are few rows or columns, and compares some columns of C. Returns nothing if they
-// are right, if alpha is 0, or if a type is not f64, f32, f16 or bf16. Writes about a hundred
-// elements and reads about ten columns. Restores the inputs and the initial C. REQUIRES: Verify()
-// found nothing wrong, and its workspace is still reserved.
+// Runs `executable` on each of Reference::SpecialValuesOf(): of a product, with NaN, infinities and
+// matching zeros at the borders of A and B, in C if beta is not 0, and with a denormal number.
+// Returns nothing if the results are right, or the operator has no such tests. Writes about a
+// hundred elements for each test. Restores the inputs and what outputs begin with. REQUIRES:
+// Verify() found nothing wrong, and its workspace is still reserved.
 std::optional<Failure> CheckSpecialValues(Executable& executable, Device& device,
                                           BoundOperands& operands, const ProblemData& data,
                                           const Problem& problem);

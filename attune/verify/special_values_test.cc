@@ -9,7 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/heap_device.h"
 
 namespace attune {
@@ -78,7 +79,7 @@ std::optional<Failure> Check(
   HeapDevice device;
   const ProblemData data = *ProblemData::Create(problem, 1);
   BoundOperands operands = *BoundOperands::Create(device, problem, data);
-  NaiveProduct product(std::get<Gemm>(problem), term, activation);
+  NaiveProduct product(problem.Get<Gemm>(), term, activation);
   auto failure = CheckSpecialValues(product, device, operands, data, problem);
   // The operands are restored.
   EXPECT_FALSE(operands.CheckInputs()->has_value()) << text;
@@ -124,7 +125,7 @@ TEST(SpecialValuesTest, SkippingZerosOfEitherMatrixIsFound) {
 
 TEST(SpecialValuesTest, SkippingZerosOnlyInTheLastLinesIsFound) {
   for (const std::string& text : kPlantedProblems) {
-    const auto gemm = std::get<Gemm>(*ParseProblem(text));
+    const auto gemm = ParseProblem(text)->Get<Gemm>();
     const auto in_last_row = Check(text, [&](const Term& t) {
       const bool skips = t.a == 0 && t.row == gemm.m - 1 && t.depth == gemm.k - 1;
       return skips ? 0 : t.a * t.b;

@@ -11,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
@@ -51,7 +53,7 @@ double TowardZero(double value) {
 // `dropped` terms.
 std::vector<double> SumTermByTerm(const Problem& problem, const ProblemData& data, Round round,
                                   int64_t dropped = 0) {
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   const std::vector<double> a = Input(problem, data, 0);
   const std::vector<double> b = Input(problem, data, 1);
   std::vector<double> c(static_cast<size_t>(gemm.m * gemm.n));
@@ -136,7 +138,7 @@ double AddedInAStep(double sum, const std::vector<double>& products) {
 
 // Sums of 32 products at a time, added in f32 after every `promoted` products.
 std::vector<double> SumOfF8(const Problem& problem, const ProblemData& data, int64_t promoted) {
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   const std::vector<double> a = Input(problem, data, 0);
   const std::vector<double> b = Input(problem, data, 1);
   std::vector<double> c(static_cast<size_t>(gemm.m * gemm.n));
@@ -320,7 +322,7 @@ Winograd::Tile Cut(const std::vector<double>& from, size_t begin, size_t row, si
 }
 
 std::vector<double> ConvolveByWinograd(const Problem& problem, const ProblemData& data) {
-  const auto channels = static_cast<size_t>(std::get<Conv>(problem).in_channels);
+  const auto channels = static_cast<size_t>(problem.Get<Conv>().in_channels);
   const std::vector<double> x = Input(problem, data, 0);
   const std::vector<double> w = Input(problem, data, 1);
   std::vector<double> y(4 * kOutput * kOutput);

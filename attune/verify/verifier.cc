@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/numeric/element.h"
 #include "attune/problem/own_kernel.h"
-#include "attune/verify/element.h"
 #include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/tolerance.h"
@@ -167,12 +167,7 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
   if (auto failure = Take(operands.CheckInputs())) verdict.failure = std::move(failure);
   if (auto failure = Take(operands.CheckRedzones())) verdict.failure = std::move(failure);
   if (verdict.failure.has_value()) return verdict;
-  const bool deterministic = std::visit(
-      [](const auto& known) {
-        if constexpr (requires { known.deterministic; }) return known.deterministic;
-        return false;
-      },
-      problem);
+  const bool deterministic = FieldOr(problem, kDeterministicField, 0) != 0;
   if (deterministic) verdict.failure = CheckDeterminism(executable, device, operands);
   return verdict;
 }

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 #include "attune/verify/heap_device.h"
 
 namespace attune {

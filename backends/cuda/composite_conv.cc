@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_words.h"
 #include "backends/cuda/in_turns.h"
@@ -39,7 +40,7 @@ CompositeConv::CompositeConv(SolverId id, std::string description, const Borrowe
       engines_(engines) {}
 
 Result<ConfigSpace> CompositeConv::Space(const Problem& problem, const Target&) const {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(std::get<Conv>(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(problem.Get<Conv>()));
   Parameter layout{kLayout, {}};
   layout.values.assign(names.begin(), names.end());
   return ConfigSpace::Create({std::move(layout)}, {});
@@ -47,7 +48,7 @@ Result<ConfigSpace> CompositeConv::Space(const Problem& problem, const Target&) 
 
 Result<BuildRecipe> CompositeConv::Recipe(const Problem& problem, const Config&,
                                           const Target& target) const {
-  return TensorLayoutRecipe(nvrtc_.Get(), std::get<Conv>(problem).type, target.arch);
+  return TensorLayoutRecipe(nvrtc_.Get(), problem.Get<Conv>().type, target.arch);
 }
 
 Result<Artifact> CompositeConv::Build(const BuildRecipe& recipe) const {
@@ -59,13 +60,13 @@ std::vector<LibraryReport> CompositeConv::Libraries() const {
 }
 
 Status CompositeConv::CheckTakes(const Problem& problem) const {
-  const Conv& conv = std::get<Conv>(problem);
+  const Conv& conv = problem.Get<Conv>();
   ATTUNE_RETURN_IF_ERROR(CheckCudnnConvolves(conv));
   return Layouts(conv).status();
 }
 
 Result<std::vector<Config>> CompositeConv::List(CudaDevice& device, const Problem& problem) const {
-  const Conv& conv = std::get<Conv>(problem);
+  const Conv& conv = problem.Get<Conv>();
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(conv));
   return ListedInTurns(kLayout, names,
                        [&](const std::string& name) { return EnginesOf(device, conv, name); });
@@ -99,7 +100,7 @@ Result<std::unique_ptr<Executable>> CompositeConv::LoadOn(CudaDevice& device,
 
 Result<LoadedWithState> CompositeConv::LoadPlan(CudaDevice& device, const BuiltCandidate& built,
                                                 std::string_view json) const {
-  const Conv& conv = std::get<Conv>(built.problem);
+  const Conv& conv = built.problem.Get<Conv>();
   const std::string& name = StringAt(built.config, kLayout);
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(conv));
   if (std::find(names.begin(), names.end(), name) == names.end()) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/solver/state_keeper.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_graph.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/in_turns.h"
@@ -19,7 +20,7 @@ CompositeGemm::CompositeGemm(SolverId id, SolverTraits traits, std::string field
       libraries_(libraries) {}
 
 Result<ConfigSpace> CompositeGemm::Space(const Problem& problem, const Target&) const {
-  ATTUNE_ASSIGN_OR_RETURN(std::vector<ParameterValue> ways, Ways(std::get<Gemm>(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<ParameterValue> ways, Ways(problem.Get<Gemm>()));
   return ConfigSpace::Create({Parameter{field_, std::move(ways)}}, {});
 }
 
@@ -32,14 +33,14 @@ std::vector<LibraryReport> CompositeGemm::Libraries() const {
 }
 
 Status CompositeGemm::CheckTakes(const Problem& problem) const {
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ParameterValue> ways, Ways(gemm));
   ATTUNE_ASSIGN_OR_RETURN(const Gemm inner, InnerProduct(gemm, ways.front()));
   return CheckCublasLtTakes(inner);
 }
 
 Result<std::vector<Config>> CompositeGemm::List(CudaDevice& device, const Problem& problem) const {
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ParameterValue> ways, Ways(gemm));
   // Of narrow types the library multiplies some storage orders only: other ways remain.
   return ListedInTurns(field_, ways,
@@ -56,7 +57,7 @@ Result<std::unique_ptr<Executable>> CompositeGemm::LoadOn(CudaDevice& device,
                                                           const Artifact& artifact,
                                                           const Problem& problem,
                                                           const Config& config) const {
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ParameterValue> ways, Ways(gemm));
   const auto way = config.find(field_);
   if (way == config.end() || std::find(ways.begin(), ways.end(), way->second) == ways.end()) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/space/value.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_product.h"

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 namespace {

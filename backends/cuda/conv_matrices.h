@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 

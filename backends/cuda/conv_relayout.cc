@@ -1,6 +1,6 @@
 #include "backends/cuda/conv_relayout.h"
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
 #include "attune/problem/problem.h"
 #include "backends/cuda/copy_limit.h"
 

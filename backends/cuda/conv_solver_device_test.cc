@@ -1,6 +1,7 @@
 // Convolutions as products, and in another layout, on a GPU and on shapes that hurt: label `gpu`.
 // The conformance suite has small ones for every solver.
 #include "attune/kernel/kernel_library.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cudnn.h"
@@ -207,7 +208,7 @@ class ConvSolverDeviceTest : public SolverDeviceTest {
   // Some of cuDNN's engines for tf32 round their results to it, which parts do not survive, and
   // those that add the three parts tap by tap cut long sums off.
   bool MayBeWrong(const Solver& solver, const Problem& problem) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     const std::string& name = solver.id().name;
     // Engine 71 of cuDNN 9.14 computes depthwise convolutions of f16 wrongly with some of its
     // kernels (k24:29): nearly every element.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "backends/cuda/conv_matrices.h"
 #include "backends/cuda/conv_relayout.h"

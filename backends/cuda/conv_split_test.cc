@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/tensor_layout_on_host_test.h"
 

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
@@ -84,19 +85,19 @@ class CublasLtGemm final : public LibrarySolver {
   std::vector<LibraryReport> Libraries() const override { return {lt_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
+    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(problem.Get<Gemm>()));
     return CheckCublasLtTakes(gemm);
   }
 
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
+    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(problem.Get<Gemm>()));
     return ListAlgorithms(lt_.Get(), device.context(), gemm);
   }
 
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem,
                                              const Config& config) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
+    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(problem.Get<Gemm>()));
     ATTUNE_ASSIGN_OR_RETURN(ChosenProduct chosen,
                             ChooseProduct(lt_.Get(), device.context(), gemm, config));
     return MakeCublasLtExecutable(device, std::move(chosen));

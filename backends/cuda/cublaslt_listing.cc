@@ -1,5 +1,7 @@
 #include "backends/cuda/cublaslt_listing.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <set>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/space/config.h"
 #include "backends/cuda/cublaslt_product.h"
 

@@ -1,5 +1,7 @@
 #include "backends/cuda/cublaslt_product.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -187,7 +189,7 @@ Status CheckCublasLtTakes(const Gemm& gemm) {
 }
 
 bool CublasLtKeepsSpecialValues(const Problem& problem) {
-  const Gemm* gemm = std::get_if<Gemm>(&problem);
+  const Gemm* gemm = problem.As<Gemm>();
   return gemm != nullptr && gemm->activation != Activation::kRelu;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "attune/space/config.h"
 #include "backends/cuda/cublaslt.h"

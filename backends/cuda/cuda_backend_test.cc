@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/cuda_memory.h"

@@ -1,6 +1,8 @@
 // What needs a GPU: label `gpu`.
 #include "backends/cuda/cuda_device_test.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -440,7 +442,7 @@ TEST_F(CudaDeviceTest, TheListOfCublasLtBeginsWithItsAnswersAndHasTheSpaceBehind
   ASSERT_TRUE(configs.ok()) << configs.status().ToString();
   EXPECT_THAT(configs->size(), Gt(100u));
   const auto product =
-      CublasLtProduct::Create(lt, *lt.HandleOf(device_->context()), std::get<Gemm>(problem));
+      CublasLtProduct::Create(lt, *lt.HandleOf(device_->context()), problem.Get<Gemm>());
   const auto answers = product->Heuristics(1);
   EXPECT_EQ(configs->front(), *product->FieldsOf(answers->front().algo));
   RecordProperty("algorithms", std::to_string(configs->size()));

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/solver/layer_library.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_executable.h"
@@ -26,7 +27,7 @@ Result<CudnnProduct> ProductOn(const Lazy<Cudnn>& cudnn, CudaDevice& device, con
 
 Parameter MathOf(const Problem& problem) {
   Parameter math{"math", {}};
-  for (std::string& name : CudnnMathNames(std::get<Conv>(problem))) {
+  for (std::string& name : CudnnMathNames(problem.Get<Conv>())) {
     math.values.emplace_back(std::move(name));
   }
   return math;
@@ -49,7 +50,7 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
     // What the library chooses first must be worth being the default.
-    const bool loses_sums = LosesSums(std::get<Conv>(problem));
+    const bool loses_sums = LosesSums(problem.Get<Conv>());
     return ConfigSpace::Create(
         {{"algorithm", {std::string(loses_sums ? "algo_0" : kFirst)}}, MathOf(problem)}, {});
   }
@@ -67,14 +68,14 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     ATTUNE_RETURN_IF_ERROR(CheckCudnnTakes(conv));
     return conv.deterministic ? CheckKeepsSums(conv) : Status::Ok();
   }
 
   // Which algorithms compute a convolution depends on all of it, and on the device.
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     std::vector<Config> configs;
     for (const std::string& math : CudnnMathNames(conv)) {
       ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(cudnn_, device, conv, math));
@@ -90,7 +91,7 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem,
                                              const Config& config) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product, ProductOn(cudnn_, device, std::get<Conv>(problem),
+    ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product, ProductOn(cudnn_, device, problem.Get<Conv>(),
                                                             StringAt(config, "math")));
     const std::string& name = StringAt(config, "algorithm");
     ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,

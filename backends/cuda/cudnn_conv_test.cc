@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/status.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_product.h"
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr const char* kDepthwiseGradient =
     "conv@1{dir=bwd_weights,n=8,c=512,h=14,w=14,k=512,fh=3,fw=3,type=f16,g=512}";
 
-Conv ConvOf(const std::string& text) { return std::get<Conv>(*ParseProblem(text)); }
+Conv ConvOf(const std::string& text) { return ParseProblem(text)->Get<Conv>(); }
 
 std::string FirstAlgorithm(const std::string& problem) {
   const Lazy<Cudnn> cudnn;

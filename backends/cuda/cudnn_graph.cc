@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "attune/base/fingerprint.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "backends/cuda/cudnn_words.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/space/config.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_backend.h"

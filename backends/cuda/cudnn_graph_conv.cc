@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/solver/state_keeper.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_executable.h"
@@ -48,7 +49,7 @@ class CudnnGraphConv final : public LibrarySolver, public StateKeeper {
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    return CheckCudnnConvolves(std::get<Conv>(problem));
+    return CheckCudnnConvolves(problem.Get<Conv>());
   }
 
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
@@ -76,7 +77,7 @@ class CudnnGraphConv final : public LibrarySolver, public StateKeeper {
 
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Problem& problem) const {
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
-    return CudnnGraph::Create(cudnn_.Get(), handle, std::get<Conv>(problem));
+    return CudnnGraph::Create(cudnn_.Get(), handle, problem.Get<Conv>());
   }
 
   const Lazy<Cudnn>& cudnn_;

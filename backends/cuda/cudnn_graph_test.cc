@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/stand_in_cudnn_test.h"
 

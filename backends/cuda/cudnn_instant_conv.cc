@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_executable.h"
 #include "backends/cuda/cudnn_graph.h"
@@ -71,7 +72,7 @@ class CudnnInstantSolver : public LibrarySolver {
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     ATTUNE_RETURN_IF_ERROR(CheckCudnnTakes(conv));
     return conv.deterministic || traits().deterministic ? CheckKeepsSums(conv) : Status::Ok();
   }
@@ -92,7 +93,7 @@ class CudnnInstantConv final : public CudnnInstantSolver {
  private:
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     if (IsDepthwise(conv)) {
       auto named = LoadNamed(cudnn_.Get(), device, conv, DepthwiseAlgorithm(conv));
       if (named.ok()) return named;
@@ -158,7 +159,7 @@ class CudnnImplicitConv final : public CudnnInstantSolver {
  private:
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     return LoadNamed(cudnn_.Get(), device, conv, ImplicitAlgorithm(conv));
   }
 };

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/solver/state_keeper.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
@@ -62,7 +63,7 @@ class CudnnPlanDeviceTest : public CudaDeviceTest {
 
   Result<CudnnGraph> GraphOf(const char* problem) {
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device_->stream()));
-    return CudnnGraph::Create(cudnn_.Get(), handle, std::get<Conv>(*ParseProblem(problem)));
+    return CudnnGraph::Create(cudnn_.Get(), handle, ParseProblem(problem)->Get<Conv>());
   }
 
   // Whether the library wrote a text of the plan of `config`, which is read then.

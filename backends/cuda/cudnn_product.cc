@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "backends/cuda/cudnn_words.h"
 

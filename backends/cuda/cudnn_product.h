@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_call.h"
 

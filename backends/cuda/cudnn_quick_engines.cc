@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 
 namespace attune::cuda {

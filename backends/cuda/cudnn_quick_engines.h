@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/cudnn_knobs.h"
 #include "backends/cuda/layer_memory.h"
 

@@ -11,6 +11,7 @@
 
 #include "attune/base/random.h"
 #include "attune/base/steady_time.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/tensor.h"
 #include "backends/cuda/captured_graph.h"
@@ -42,7 +43,7 @@ class CudnnReplayDeviceTest : public CudaDeviceTest {
     const auto handle = cudnn_.Get().HandleOf(device_->stream());
     ASSERT_TRUE(handle.ok()) << handle.status().ToString();
     const auto product =
-        CudnnProduct::Create(cudnn_.Get(), *handle, std::get<Conv>(problem_), "tensor");
+        CudnnProduct::Create(cudnn_.Get(), *handle, problem_.Get<Conv>(), "tensor");
     ASSERT_TRUE(product.ok()) << product.status().ToString();
     const auto algorithm = product->FirstAnswer();
     ASSERT_TRUE(algorithm.ok()) << algorithm.status().ToString();

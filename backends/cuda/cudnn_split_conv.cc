@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/composite_conv.h"
 #include "backends/cuda/conv_split.h"

@@ -1,5 +1,7 @@
 #include "backends/cuda/cudnn_words.h"
 
+#include "attune/ops/conv/conv.h"
+
 #include <fmt/format.h>
 
 namespace attune::cuda {

@@ -4,7 +4,7 @@
 #include <cudnn.h>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::cuda {
 

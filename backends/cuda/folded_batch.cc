@@ -1,5 +1,7 @@
 #include "backends/cuda/folded_batch.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <fmt/format.h>
 
 namespace attune::cuda {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attune/base/status.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/folded_batch.h"
 #include "backends/cuda/inner_product_solver.h"
@@ -36,7 +37,7 @@ class FoldedProductGemm final : public InnerProductSolver {
 
  private:
   Result<Gemm> ProductOf(const Problem& problem) const override {
-    return FoldedBatch(std::get<Gemm>(problem));
+    return FoldedBatch(problem.Get<Gemm>());
   }
 
   Status CheckTakes(const Problem& problem) const override { return ProductOf(problem).status(); }

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/in_turns.h"
 
 namespace attune::cuda {

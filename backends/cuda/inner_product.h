@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"
 #include "attune/space/config.h"

@@ -1,5 +1,7 @@
 #include "backends/cuda/inner_product_solver.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <utility>
 
 namespace attune::cuda {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/inner_product.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/library_solver.h"

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/problem_on_host_test.h"
 
@@ -28,7 +29,7 @@ class CountingSolver final : public Solver {
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
   Status IsApplicable(const Problem& problem, const Target&) const override {
-    const int64_t m = std::get<Gemm>(problem).m;
+    const int64_t m = problem.Get<Gemm>().m;
     return m <= most_m_ ? Status::Ok() : Unsupported("Too many rows for " + id_.name + ".");
   }
   Result<ConfigSpace> Space(const Problem&, const Target&) const override {

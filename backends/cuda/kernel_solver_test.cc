@@ -14,6 +14,7 @@
 #include "attune/kernel/covering_problems.h"
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/everyday_problems.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/kernel_building_test.h"
 #include "backends/cuda/kernel_executable.h"
 #include "backends/cuda/module.h"

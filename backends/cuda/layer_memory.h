@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::cuda {
 

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/composite_gemm.h"
 #include "backends/cuda/cublaslt_product.h"
@@ -133,7 +134,7 @@ class PaddedGemm final : public CompositeGemm {
 
   Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
                              const Target& target) const override {
-    const Gemm& gemm = std::get<Gemm>(problem);
+    const Gemm& gemm = problem.Get<Gemm>();
     const size_t element_bytes = std::min(SizeBytes(gemm.type), SizeBytes(gemm.c_type));
     return RealignRecipe(nvrtc(), static_cast<int>(element_bytes), target.arch);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/copy_limit.h"
 #include "backends/cuda/scratch.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 

@@ -1,4 +1,5 @@
 #include "backends/cuda/padded_layout.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/pointwise_product.h"
 #include "backends/cuda/product_conv.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/conv_matrices.h"
 #include "backends/cuda/scratch.h"
 

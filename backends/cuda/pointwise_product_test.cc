@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
 #include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {

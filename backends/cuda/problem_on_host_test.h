@@ -7,9 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
+#include "attune/problem/reference.h"
 #include "attune/verify/problem_data.h"
-#include "attune/verify/reference.h"
 
 namespace attune::cuda {
 
@@ -18,8 +20,8 @@ inline Problem ProblemOf(const std::string& text) {
   EXPECT_TRUE(problem.ok()) << text << ": " << problem.status().message();
   return problem.ok() ? *problem : Problem();
 }
-inline Gemm GemmOf(const std::string& text) { return std::get<Gemm>(ProblemOf(text)); }
-inline Conv ConvOf(const std::string& text) { return std::get<Conv>(ProblemOf(text)); }
+inline Gemm GemmOf(const std::string& text) { return ProblemOf(text).Get<Gemm>(); }
+inline Conv ConvOf(const std::string& text) { return ProblemOf(text).Get<Conv>(); }
 
 // Integers, so that every sum is exact; an output that is not read is filled with what would be
 // seen.
@@ -43,7 +45,7 @@ inline OperandValues ExpectedOf(const Conv& conv, const std::vector<OperandValue
   OperandValues output(operands.back().size());
   const GoOn always;
   WorkWatch watch(always, 1);
-  ComputeConvReference(conv, inputs, output, watch);
+  ConvOperator().reference()->Compute(conv, inputs, output, watch);
   return output;
 }
 
@@ -54,7 +56,7 @@ inline OperandValues ExpectedOf(const Gemm& gemm, const std::vector<OperandValue
   OperandValues output = operands.back();
   const GoOn always;
   WorkWatch watch(always, 1);
-  ComputeGemmReference(gemm, inputs, output, watch);
+  GemmOperator().reference()->Compute(gemm, inputs, output, watch);
   return output;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
@@ -17,7 +19,7 @@ namespace attune::cuda {
 namespace {
 
 Result<Gemm> GemmOf(const ConvByProduct& form, const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(const ConvByProduct::Inner inner, form.InnerOf(std::get<Conv>(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(const ConvByProduct::Inner inner, form.InnerOf(problem.Get<Conv>()));
   return inner.gemm;
 }
 
@@ -25,7 +27,7 @@ Result<Gemm> GemmOf(const ConvByProduct& form, const Problem& problem) {
 Result<BuildRecipe> OwnRecipe(const ConvByProduct& form, const Nvrtc& nvrtc, const Problem& problem,
                               const Target& target) {
   if (!form.has_kernels()) return BuildRecipe();
-  return TensorLayoutRecipe(nvrtc, std::get<Conv>(problem).type, target.arch);
+  return TensorLayoutRecipe(nvrtc, problem.Get<Conv>().type, target.arch);
 }
 
 SolverTraits CublasLtTraits(std::string description, bool compiles) {
@@ -81,7 +83,7 @@ class CublasLtConv final : public LibrarySolver {
     ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, GemmOf(*form_, problem));
     ATTUNE_ASSIGN_OR_RETURN(ChosenProduct inner,
                             ChooseProduct(lt_.Get(), device.context(), gemm, config));
-    return form_->Load(device, artifact, std::get<Conv>(problem),
+    return form_->Load(device, artifact, problem.Get<Conv>(),
                        MakeCublasLtExecutable(device, std::move(inner)));
   }
 
@@ -118,8 +120,7 @@ class InnerProductConv final : public InnerProductSolver {
   Result<Gemm> ProductOf(const Problem& problem) const override { return GemmOf(*form_, problem); }
 
   Status CheckTakes(const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const ConvByProduct::Inner inner,
-                            form_->InnerOf(std::get<Conv>(problem)));
+    ATTUNE_ASSIGN_OR_RETURN(const ConvByProduct::Inner inner, form_->InnerOf(problem.Get<Conv>()));
     if (!inner.adds) return Status::Ok();
     return Unsupported(
         "The gradient of these weights is the sum of several rounds, which only cuBLASLt adds to.");
@@ -140,7 +141,7 @@ class InnerProductConv final : public InnerProductSolver {
     }
     ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Executable> product,
                             inner.solver.Load(built.inner, gemm, inner.config, device));
-    return form_->Load(device, built.outer, std::get<Conv>(problem), std::move(product));
+    return form_->Load(device, built.outer, problem.Get<Conv>(), std::move(product));
   }
 
   const std::unique_ptr<const ConvByProduct> form_;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/solver.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cuda_device.h"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/folded_batch.h"
 #include "backends/cuda/folded_product_gemm.h"
 #include "backends/cuda/inner_product.h"

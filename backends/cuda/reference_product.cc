@@ -8,7 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/conv_matrices.h"
 #include "backends/cuda/reference_product_source.h"
@@ -283,11 +284,11 @@ Result<ReferencePlan> PlanOf(const Problem& problem) {
         "Operator {} has no reference on this device; gemm and conv have.", OperatorName(problem)));
   }
   ReferencePlan plan = {};
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
+  if (const auto* gemm = problem.As<Gemm>()) {
     plan = PlanOfGemm(*gemm);
   } else {
-    ATTUNE_RETURN_IF_ERROR(CheckPositions(std::get<Conv>(problem)));
-    plan = PlanOfConv(std::get<Conv>(problem));
+    ATTUNE_RETURN_IF_ERROR(CheckPositions(problem.Get<Conv>()));
+    plan = PlanOfConv(problem.Get<Conv>());
   }
   plan.product.a.type = plan.product.b.type = NumberOf(operands.front().tensor.type);
   plan.product.output_type = NumberOf(operands.back().tensor.type);

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/reference_sample.h"
 #include "backends/cuda/hostile_references_test.h"

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/composite_gemm.h"
 #include "backends/cuda/cuda_device.h"
@@ -103,7 +104,7 @@ class SplitGemm final : public CompositeGemm {
 
   Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
                              const Target& target) const override {
-    return TensorLayoutRecipe(nvrtc(), std::get<Gemm>(problem).c_type, target.arch);
+    return TensorLayoutRecipe(nvrtc(), problem.Get<Gemm>().c_type, target.arch);
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/conv_matrices.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"

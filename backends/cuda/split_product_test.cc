@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout_on_host_test.h"

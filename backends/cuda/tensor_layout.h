@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "attune/base/status.h"
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
 #include "attune/solver/solver.h"
 #include "backends/cuda/module.h"
 #include "backends/cuda/nvrtc.h"

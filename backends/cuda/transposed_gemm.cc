@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/composite_gemm.h"
 #include "backends/cuda/cublaslt_product.h"
@@ -90,7 +91,7 @@ class TransposedGemm final : public CompositeGemm {
 
   Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
                              const Target& target) const override {
-    return TensorLayoutRecipe(nvrtc(), std::get<Gemm>(problem).type, target.arch);
+    return TensorLayoutRecipe(nvrtc(), problem.Get<Gemm>().type, target.arch);
   }
 
  private:

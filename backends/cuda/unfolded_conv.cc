@@ -5,7 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/product_conv.h"
 #include "backends/cuda/scratch.h"

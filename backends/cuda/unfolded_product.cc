@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/pointwise_product.h"
 #include "backends/cuda/scratch.h"

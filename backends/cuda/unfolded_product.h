@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/cuda/conv_matrices.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout_arguments.h"

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"

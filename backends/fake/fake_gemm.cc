@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/fake/fake_device.h"
 #include "backends/fake/fake_faults.h"
 
@@ -157,7 +158,7 @@ class FakeSolver final : public Solver {
       return Unsupported(fmt::format("{} runs on the fake device only, not on a {} one.", id_.name,
                                      target.backend));
     }
-    const auto* gemm = std::get_if<Gemm>(&problem);
+    const auto* gemm = problem.As<Gemm>();
     if (gemm == nullptr || gemm->type != DataType::kF32 || gemm->c_type != DataType::kF32) {
       return Unsupported(fmt::format("{} computes f32 products only.", id_.name));
     }
@@ -222,7 +223,7 @@ class FakeSolver final : public Solver {
     NoteLoad();
     const double time_ns =
         behaviour.time_ns > 0 ? behaviour.time_ns : FakeModelTimeNs(problem, {id_, config});
-    return std::make_unique<FakeGemmExecutable>(std::get<Gemm>(problem), behaviour, time_ns);
+    return std::make_unique<FakeGemmExecutable>(problem.Get<Gemm>(), behaviour, time_ns);
   }
 
  private:

@@ -5,8 +5,9 @@
 #include <variant>
 #include <vector>
 
-#include "attune/verify/element.h"
-#include "attune/verify/reference.h"
+#include "attune/numeric/element.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/reference.h"
 #include "backends/fake/fake_faults.h"
 
 namespace attune {
@@ -38,7 +39,7 @@ class FakeReferenceExecutable final : public Executable {
                               static_cast<size_t>(SpanElements(operands.back().tensor)));
     const GoOn always;
     WorkWatch watch(always, 1);
-    ComputeGemmReference(gemm_, inputs, reference, watch);
+    GemmOperator().reference()->Compute(gemm_, inputs, reference, watch);
     if (behaviour_.fault == FakeFault::kWrongResult) {
       for (double& value : reference) value += 1e-6;
     }
@@ -64,7 +65,7 @@ class FakeReference final : public Solver {
   const SolverTraits& traits() const override { return traits_; }
 
   Status IsApplicable(const Problem& problem, const Target&) const override {
-    const auto* gemm = std::get_if<Gemm>(&problem);
+    const auto* gemm = problem.As<Gemm>();
     if (gemm != nullptr && gemm->type == DataType::kF32) return Status::Ok();
     return Unsupported("The fake device computes references of f32 products only.");
   }
@@ -80,7 +81,7 @@ class FakeReference final : public Solver {
       return Internal("The fake reference cannot be loaded, as its script says.");
     }
     return std::unique_ptr<Executable>(
-        std::make_unique<FakeReferenceExecutable>(std::get<Gemm>(problem), behaviour));
+        std::make_unique<FakeReferenceExecutable>(problem.Get<Gemm>(), behaviour));
   }
 
  private:

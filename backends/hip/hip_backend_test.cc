@@ -1,4 +1,5 @@
 #include "backends/hip/hip_backend.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

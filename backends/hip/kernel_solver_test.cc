@@ -21,6 +21,7 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/own_kernel.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/hip/hip_backend.h"
 
 namespace attune::hip {

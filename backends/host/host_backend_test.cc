@@ -1,4 +1,5 @@
 #include "backends/host/host_backend.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <sched.h>
 

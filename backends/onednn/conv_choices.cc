@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 
 namespace attune::onednn {

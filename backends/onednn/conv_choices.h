@@ -7,7 +7,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 #include "backends/onednn/onednn_adapter.h"
 
 namespace attune::onednn {

@@ -13,6 +13,8 @@
 
 #include "attune/base/guest_thread.h"
 #include "attune/base/process_room.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 // Weak, so that these resolve to the very runtime that oneDNN brought, and to null under another
 // one. Linking an OpenMP library here could put a second runtime (libgomp beside libomp) into the

@@ -9,8 +9,8 @@
 
 #include "attune/base/openmp_team.h"
 #include "attune/base/status.h"
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::onednn {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv_operands.h"
 #include "backends/onednn/conv_choices.h"
 #include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
@@ -110,7 +110,7 @@ class ConvSolver final : public Solver {
 
   Status IsApplicable(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(CheckHostTarget(target));
-    const Conv* conv = std::get_if<Conv>(&problem);
+    const Conv* conv = problem.As<Conv>();
     if (conv == nullptr) return Unsupported("host.onednn-conv computes convolutions only.");
     ATTUNE_RETURN_IF_ERROR(CheckForm(*conv));
     return AtLibraryEdge("asking for implementations of " + Text(problem),
@@ -122,7 +122,7 @@ class ConvSolver final : public Solver {
     const int threads = std::max(1, target.compute_units);
     const ThreadCountScope scope(threads);
     return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
-      return SpaceOf(EnumerateConvChoices(std::get<Conv>(problem), engine_), threads);
+      return SpaceOf(EnumerateConvChoices(problem.Get<Conv>(), engine_), threads);
     });
   }
 
@@ -132,7 +132,7 @@ class ConvSolver final : public Solver {
     const int threads = std::max(1, target.compute_units);
     const ThreadCountScope scope(threads);
     return AtLibraryEdge("asking for the default of " + Text(problem), [&]() -> Result<Config> {
-      const auto choice = DefaultConvChoice(std::get<Conv>(problem), engine_);
+      const auto choice = DefaultConvChoice(problem.Get<Conv>(), engine_);
       if (!choice) return Solver::DefaultConfig(problem, target);
       return Config{{"impl", choice->implementation},
                     {"layout", choice->layout},
@@ -151,7 +151,7 @@ class ConvSolver final : public Solver {
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device&) const override {
     return AtLibraryEdge("creating " + Text(Candidate{id_, config}),
-                         [&] { return Create(std::get<Conv>(problem), config); });
+                         [&] { return Create(problem.Get<Conv>(), config); });
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
 #include "backends/onednn/primitive_sequence.h"
@@ -275,7 +276,7 @@ class GemmSolver final : public Solver {
 
   Status IsApplicable(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(CheckHostTarget(target));
-    const Gemm* gemm = std::get_if<Gemm>(&problem);
+    const Gemm* gemm = problem.As<Gemm>();
     if (gemm == nullptr) return Unsupported("host.onednn-gemm computes matrix products only.");
     for (const DataType type : {gemm->type, gemm->c_type}) {
       if (TypeOf(type) == memory::data_type::undef) {
@@ -294,14 +295,14 @@ class GemmSolver final : public Solver {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
     const ThreadCountScope scope(std::max(1, target.compute_units));
     return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
-      return SpaceOf(EnumerateChoices(std::get<Gemm>(problem), engine_), target.compute_units);
+      return SpaceOf(EnumerateChoices(problem.Get<Gemm>(), engine_), target.compute_units);
     });
   }
 
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     const ThreadCountScope scope(std::max(1, target.compute_units));
     return AtLibraryEdge("asking for the default of " + Text(problem), [&]() -> Result<Config> {
-      const auto choice = DefaultChoice(std::get<Gemm>(problem), engine_);
+      const auto choice = DefaultChoice(problem.Get<Gemm>(), engine_);
       if (!choice) return Solver::DefaultConfig(problem, target);
       return Config{{"impl", choice->implementation},
                     {"layout", choice->layout},
@@ -313,7 +314,7 @@ class GemmSolver final : public Solver {
 
   // oneDNN's relu is max(x, 0), which turns NaN into 0.
   bool KeepsSpecialValues(const Problem& problem) const override {
-    const Gemm* gemm = std::get_if<Gemm>(&problem);
+    const Gemm* gemm = problem.As<Gemm>();
     return gemm != nullptr && gemm->activation != Activation::kRelu;
   }
 
@@ -325,7 +326,7 @@ class GemmSolver final : public Solver {
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device&) const override {
     return AtLibraryEdge("creating " + Text(Candidate{id_, config}),
-                         [&] { return Create(std::get<Gemm>(problem), config); });
+                         [&] { return Create(problem.Get<Gemm>(), config); });
   }
 
  private:

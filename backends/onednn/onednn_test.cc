@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/conv/candidate_check.h"
 #include "backends/host/conv/conv_cases.h"

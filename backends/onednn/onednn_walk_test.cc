@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/conv/candidate_check.h"

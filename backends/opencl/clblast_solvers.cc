@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/opencl/opencl_device.h"
 
 namespace attune::opencl {
@@ -189,13 +191,13 @@ class ClblastGemm final : public ClblastSolver {
 
  private:
   bool Computes(const Problem& problem) const override {
-    const Gemm* gemm = std::get_if<Gemm>(&problem);
+    const Gemm* gemm = problem.As<Gemm>();
     return gemm != nullptr && (gemm->type == DataType::kF32 || gemm->type == DataType::kF64) &&
            gemm->c_type == gemm->type && gemm->math == MathMode::kStrict &&
            gemm->bias == Bias::kNone && gemm->activation == Activation::kNone;
   }
   std::unique_ptr<Executable> Make(const Problem& problem, cl_command_queue queue) const override {
-    return std::make_unique<GemmExecutable>(library_, std::get<Gemm>(problem), queue);
+    return std::make_unique<GemmExecutable>(library_, problem.Get<Gemm>(), queue);
   }
 };
 
@@ -205,7 +207,7 @@ class ClblastConvgemm final : public ClblastSolver {
 
  private:
   bool Computes(const Problem& problem) const override {
-    const Conv* conv = std::get_if<Conv>(&problem);
+    const Conv* conv = problem.As<Conv>();
     return conv != nullptr && conv->direction == ConvDirection::kForward &&
            conv->mode == ConvMode::kConvolution && conv->spatial_rank == 2 && conv->groups == 1 &&
            conv->in_layout == Layout::kNchw && conv->weights_layout == Layout::kNchw &&
@@ -213,7 +215,7 @@ class ClblastConvgemm final : public ClblastSolver {
            conv->math == MathMode::kStrict && !conv->bias;
   }
   std::unique_ptr<Executable> Make(const Problem& problem, cl_command_queue queue) const override {
-    return std::make_unique<ConvgemmExecutable>(library_, std::get<Conv>(problem), queue);
+    return std::make_unique<ConvgemmExecutable>(library_, problem.Get<Conv>(), queue);
   }
 };
 

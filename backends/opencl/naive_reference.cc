@@ -1,5 +1,8 @@
 #include "backends/opencl/naive_reference.h"
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -143,9 +146,8 @@ std::vector<double> NaiveConv(const Problem& problem, const Conv& conv,
 std::vector<double> NaiveResult(const Problem& problem,
                                 const std::vector<std::vector<double>>& operands, double alpha,
                                 double beta) {
-  if (const Gemm* gemm = std::get_if<Gemm>(&problem))
-    return NaiveGemm(*gemm, operands, alpha, beta);
-  return NaiveConv(problem, std::get<Conv>(problem), operands);
+  if (const Gemm* gemm = problem.As<Gemm>()) return NaiveGemm(*gemm, operands, alpha, beta);
+  return NaiveConv(problem, problem.Get<Conv>(), operands);
 }
 
 }  // namespace attune::opencl

@@ -19,6 +19,8 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/kernel/kernel_library.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/opencl/opencl_device.h"
 
 namespace attune::opencl {

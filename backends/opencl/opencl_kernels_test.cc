@@ -8,6 +8,8 @@
 #include "attune/base/random.h"
 #include "attune/compile/builder.h"
 #include "attune/kernel/kernel_library.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/opencl/opencl_backend.h"
 #include "backends/opencl/result_error.h"
 

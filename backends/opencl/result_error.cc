@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attune/base/random.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/opencl/naive_reference.h"
 
 namespace attune::opencl {
@@ -93,7 +94,7 @@ Result<double> ErrorOf(Executable& executable, Device& device, const Problem& pr
     buffers.push_back(std::move(buffer));
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto workspace, device.Allocate(executable.workspace_bytes()));
-  const Gemm* gemm = std::get_if<Gemm>(&problem);
+  const Gemm* gemm = problem.As<Gemm>();
   const double alpha = gemm == nullptr ? 1 : ValueOf(gemm->alpha);
   const double beta = gemm == nullptr ? 0 : ValueOf(gemm->beta);
   ATTUNE_RETURN_IF_ERROR(executable.Run({views, workspace->View(0), alpha, beta}));

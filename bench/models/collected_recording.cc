@@ -6,6 +6,7 @@
 
 #include "attune/base/gzip.h"
 #include "attune/model/conv_features.h"
+#include "attune/ops/conv/conv.h"
 #include "bench/models/collected_layer.h"
 #include "bench/models/recordings.h"
 
@@ -21,7 +22,7 @@ RecordedProblem ProblemFrom(const CollectedLayer& layer, uint64_t configuration)
     profile.launches = candidate.kernels;
     profile.multiprocessors = layer.multiprocessors;
     Sample sample;
-    sample.row = ConvRow(std::get<Conv>(layer.problem), candidate.candidate, profile);
+    sample.row = ConvRow(layer.problem.Get<Conv>(), candidate.candidate, profile);
     sample.time_ms = candidate.time_ms;
     if (candidate.launches.size() == 1) sample.kernel_times_ms = {candidate.time_ms};
     sample.configuration = configuration;
@@ -45,7 +46,7 @@ Result<Recording> ReadCollected(const std::filesystem::path& file) {
     if (!layer.ok()) {
       return layer.error().WithContext(fmt::format("{}, line {}", file.string(), line));
     }
-    if (!std::holds_alternative<Conv>(layer->problem)) {
+    if (!layer->problem.Is<Conv>()) {
       return InvalidArgument(fmt::format("{}, line {}: '{}' is no convolution.", file.string(),
                                          line, Text(layer->problem)));
     }

@@ -6,8 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "attune/numeric/element.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
-#include "attune/verify/element.h"
 #include "bench/figures.h"
 #include "runtime/places.h"
 

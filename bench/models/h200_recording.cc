@@ -7,6 +7,7 @@
 #include "attune/base/gzip.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
+#include "attune/ops/conv/conv.h"
 #include "bench/models/recordings.h"
 
 namespace attune::bench {

@@ -8,6 +8,8 @@
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
 #include "attune/model/gemm_features.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "bench/models/recordings.h"
 
 namespace attune::bench {

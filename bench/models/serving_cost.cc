@@ -13,6 +13,7 @@
 #include "attune/forecast/candidate_model.h"
 #include "attune/forecast/fitting.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::bench {
 namespace {
@@ -37,7 +38,7 @@ std::string TextOfModel(int problems, int candidates, int parts, const ModelOrig
   std::vector<TimedCandidate> timed;
   for (int i = 0; i < problems; ++i) {
     const Problem problem = Product(random);
-    const auto part = std::get<Gemm>(problem).k * parts / kMostSide;
+    const auto part = problem.Get<Gemm>().k * parts / kMostSide;
     for (int c = 0; c < candidates; ++c) {
       if (c > 0 && c % parts != part) continue;
       const double flops = Flops(problem);

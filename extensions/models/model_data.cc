@@ -14,6 +14,7 @@
 #include "attune/model/csv.h"
 #include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
+#include "attune/ops/registry.h"
 #include "extensions/models/model_verbs.h"
 #include "runtime/launches_at.h"
 #include "storage/miopen/database.h"
@@ -187,8 +188,8 @@ Result<TimeSamples> ReadData(Application& application, const Sources& sources) {
 }
 
 Result<FeatureSet> FeaturesNamed(const std::string& name) {
-  for (const std::string_view operator_name : kModelledOperators) {
-    ATTUNE_ASSIGN_OR_RETURN(FeatureSet features, FeaturesCalled(name, operator_name));
+  for (const Operator* op : Operators()) {
+    ATTUNE_ASSIGN_OR_RETURN(FeatureSet features, FeaturesCalled(name, op->name()));
     if (features.name == name) return features;
   }
   if (FeatureSet features = ConvFeatures(); features.name == name) return features;

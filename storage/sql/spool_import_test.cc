@@ -14,7 +14,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/spool/recording_run.h"
 #include "attune/spool/spool_file.h"
 #include "storage/sql/sql_database.h"

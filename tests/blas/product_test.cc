@@ -1,4 +1,5 @@
 #include "extensions/interposers/blas/product.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

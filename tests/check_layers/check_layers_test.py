@@ -49,6 +49,8 @@ VIOLATIONS = (
      "attune/session/CMakeLists.txt:1: ", "'session' must never reach 'compile', not even indirectly"),
     ({"backends/box/box.cc": '#include "attune/measure/race.h"\n'},
      "backends/box/box.cc:1: ", "'measure' is not in DEPENDS of 'backends/box'"),
+    ({"attune/odd/CMakeLists.txt": "attune_module(odd DEPENDS base)\n"},
+     "attune/odd/CMakeLists.txt:1: ", "'odd' is not in the order of modules"),
     ({"attune/base/text_util.h": "#pragma once\n"},
      "attune/base/text_util.h:1: ", "says nothing"),
     ({"attune/base/text.h": "// No guard.\n"}, "attune/base/text.h:1: ", "#pragma once"),

@@ -1,4 +1,5 @@
 #include "extensions/interposers/cublas/gemm_call.h"
+#include "attune/ops/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

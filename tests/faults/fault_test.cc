@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/measure/clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/tune_run.h"

@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tuner/child_evaluator.h"
 #include "backends/fake/fake_backend.h"
 #include "tests/conformance/store/temporary_folder.h"

@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tuner/spare_children.h"
 #include "attune/verify/problem_data.h"
 #include "backends/fake/fake_backend.h"

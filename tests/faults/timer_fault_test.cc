@@ -15,6 +15,7 @@
 #include "attune/dispatch/dispatcher.h"
 #include "attune/index/index_writer.h"
 #include "attune/measure/clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/local_evaluator.h"
 #include "attune/tuner/tuner.h"

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "attune/formats/driver_command.h"
+#include "attune/ops/conv/conv.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -17,9 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     attune::FuzzCheck(attune::Validate(problem).ok());
     const auto again = attune::ParseProblem(attune::Text(problem));
     attune::FuzzCheck(again.ok() && *again == problem);
-    const auto* const conv = std::get_if<attune::Conv>(&problem);
+    const auto* const conv = problem.As<attune::Conv>();
     if (conv == nullptr || conv->math != attune::MathMode::kStrict) continue;
-    const auto command = attune::DriverCommandOf(*conv);
+    const auto command = attune::ConvOperator().DriverCommandOf(*conv);
     attune::FuzzCheck(command.ok());
     attune::FuzzCheck(attune::ReadDriverCommand(*command)->front() == problem);
   }

@@ -9,6 +9,8 @@
 #include "attune/index/index_builder.h"
 #include "attune/index/index_file.h"
 #include "attune/index/index_format.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace {

@@ -9,6 +9,8 @@
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/own_kernel.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "tests/fuzz/fuzz_check.h"
 

@@ -4,6 +4,9 @@
 #include "attune/index/choice_index.h"
 #include "attune/index/index_builder.h"
 #include "attune/index/sample_choices.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 #include "tests/golden/golden_file.h"
 
 namespace attune {

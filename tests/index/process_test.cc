@@ -14,6 +14,7 @@
 #include "attune/index/index_file.h"
 #include "attune/index/index_writer.h"
 #include "attune/index/sample_choices.h"
+#include "attune/ops/gemm/gemm.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 

@@ -12,6 +12,7 @@
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/miopen/solver_catalogue.h"
+#include "attune/ops/conv/conv.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 
@@ -80,7 +81,7 @@ TEST_F(ImportsTest, AProblemIsFoundUnderTheKeyThatMiopenHasForItsTensors) {
   ImportFindDb("gfx906_60", "a.HIP.fdb.txt",
                "960-1-1-1x1-240-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-F="
                "ConvAsm1x1U:0.25,0,miopenConvolutionFwdAlgoDirect\n");
-  Conv conv = std::get<Conv>(ProblemFor("960-1-1-1x1-240-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-F"));
+  Conv conv = ProblemFor("960-1-1-1x1-240-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-F").Get<Conv>();
   conv.in_layout = conv.weights_layout = conv.out_layout = Layout::kNhwc;
 
   const auto answer = AskImports(*imports_, "gfx906_60", conv);

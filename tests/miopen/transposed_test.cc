@@ -11,6 +11,7 @@
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/measured_db.h"
 #include "attune/miopen/solver_candidate.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 Conv ConvOf(const std::string& line) {
   const auto problems = ParseProblems("MIOpenDriver conv " + line);
   EXPECT_TRUE(problems.ok()) << problems.status().message();
-  return problems.ok() ? std::get<Conv>(problems->at(0)) : Conv();
+  return problems.ok() ? problems->at(0).Get<Conv>() : Conv();
 }
 
 std::string KeyOf(const std::string& line) {

@@ -9,6 +9,7 @@
 #include "attune/attune.hpp"
 #include "attune/index/import_index.h"
 #include "attune/miopen/import_lines.h"
+#include "attune/ops/conv/conv.h"
 #include "attune/record/record_store.h"
 #include "storage/sql/sql_store.h"
 #include "tests/runtime/runtime_world.h"

@@ -10,6 +10,7 @@
 
 #include "apps/attune/tuning_terms.h"
 #include "attune/base/file.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/tuner/local_evaluator.h"
 #include "backends/fake/fake_device.h"
 
@@ -40,7 +41,7 @@ std::vector<std::vector<float>> Contents(const Problem& problem) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = Element(contents.size(), i);
     contents.push_back(std::move(values));
   }
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   std::vector<float>& c = contents.back();
   const bool is_read = gemm.beta != ScalarClass::kZero;
   if (!is_read) c.assign(c.size(), std::numeric_limits<float>::quiet_NaN());
@@ -214,7 +215,7 @@ std::vector<float> FakeTunable::Run(const Problem& problem, const Candidate& can
   std::vector<std::vector<float>> contents = Contents(problem);
   std::vector<BufferView> views;
   for (std::vector<float>& content : contents) views.push_back({content.data(), 0});
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   Arguments arguments;
   arguments.operands = views;
   arguments.alpha = ValueOf(gemm.alpha, kAlpha);

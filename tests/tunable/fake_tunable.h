@@ -17,6 +17,7 @@
 #include "attune/compile/kernel_cache.h"
 #include "attune/dispatch/dispatcher.h"
 #include "attune/measure/clock.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"
 #include "attune/tunable/offline_tuning.h"
 #include "attune/tunable/tunable_context.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/callable_solver.h"
 #include "tests/tunable/fake_tunable.h"
 
@@ -145,8 +146,8 @@ TEST(OrtAcceptance, HandleInplaceUpdate) {
 
   const auto hit = tunable.context().Lookup(problem);
   ASSERT_TRUE(hit);
-  EXPECT_TRUE(IsClose(FakeTunable::Expected(std::get<Gemm>(problem)),
-                      tunable.Run(problem, hit->candidate)));
+  EXPECT_TRUE(
+      IsClose(FakeTunable::Expected(problem.Get<Gemm>()), tunable.Run(problem, hit->candidate)));
   // Nobody was refused for what another one left, and there was something to compare.
   size_t timed = 0;
   for (const RecordedSet& set : tunable.Sets()) {

@@ -9,9 +9,10 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
-#include "runtime/tuner_request.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/output_check.h"
 #include "attune/verify/rotation.h"
+#include "runtime/tuner_request.h"
 #include "tests/tunable/fake_tunable.h"
 
 namespace attune {
@@ -50,7 +51,7 @@ void TuneAndCompare(FakeTunable& tunable, std::string_view text) {
   const auto hit = tunable.context().Lookup(problem);
   ASSERT_TRUE(hit) << text;
   EXPECT_TRUE(
-      IsClose(FakeTunable::Expected(std::get<Gemm>(problem)), tunable.Run(problem, hit->candidate)))
+      IsClose(FakeTunable::Expected(problem.Get<Gemm>()), tunable.Run(problem, hit->candidate)))
       << text;
 }
 
@@ -302,8 +303,8 @@ TEST(TunableOpAcceptance, RowwiseScaledGemmNumerics) {
   ASSERT_TRUE(hit);
   EXPECT_EQ(hit->candidate, tunable.DefaultOf(problem));
   // What the override serves is right, as what a tuning finds is.
-  EXPECT_TRUE(IsClose(FakeTunable::Expected(std::get<Gemm>(problem)),
-                      tunable.Run(problem, hit->candidate)));
+  EXPECT_TRUE(
+      IsClose(FakeTunable::Expected(problem.Get<Gemm>()), tunable.Run(problem, hit->candidate)));
   tunable.context().Clear();
   TuneAndCompare(tunable, kSmall);
 }

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
+#include "attune/ops/gemm/gemm.h"
 #include "tests/tunable/fake_tunable.h"
 
 namespace attune {

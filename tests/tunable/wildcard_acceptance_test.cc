@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "tests/tunable/fake_tunable.h"
 
 namespace attune {
@@ -97,7 +98,7 @@ TEST_P(DynamicTunableOps, WithTuningOffAConcreteHitAWildcardHitAndAMissAddNothin
   EXPECT_EQ(context.counters().misses, 1);
   EXPECT_EQ(Keys().size(), 2u);
   const Problem problem = At(77);
-  EXPECT_TRUE(IsClose(FakeTunable::Expected(std::get<Gemm>(problem)),
+  EXPECT_TRUE(IsClose(FakeTunable::Expected(problem.Get<Gemm>()),
                       tunable.Run(problem, wildcard->candidate)));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "attune/tunable/result_key.h"
 #include "attune/tunable/results_storage.h"

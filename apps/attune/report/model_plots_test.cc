@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/attune/report/page.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

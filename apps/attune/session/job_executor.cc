@@ -14,9 +14,9 @@
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
+#include "attune/numeric/parallel_for.h"
 #include "attune/tuner/candidate_source.h"
 #include "attune/tuner/quarantine.h"
-#include "attune/verify/parallel_for.h"
 
 namespace attune {
 

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::host {
 namespace {
@@ -349,9 +351,9 @@ CandidateCheck::CandidateCheck(const Problem& problem, uint64_t seed) : problem_
     Random random(seed + round);
     Round& added = rounds_.emplace_back();
     for (const Operand& operand : Operands(problem)) added.operands.emplace_back(operand, random);
-    const Conv* conv = std::get_if<Conv>(&problem);
-    added.sums = conv ? NaiveConv(*conv, added.operands)
-                      : NaiveGemm(std::get<Gemm>(problem), added.operands);
+    const Conv* conv = problem.As<Conv>();
+    added.sums =
+        conv ? NaiveConv(*conv, added.operands) : NaiveGemm(problem.Get<Gemm>(), added.operands);
   }
 }
 
@@ -377,7 +379,7 @@ CheckOutcome CandidateCheck::Run(const Solver& solver, const Config& config) con
                                      .beta = kBeta});
     if (!status.ok()) outcome.complaint = status.ToString();
     if (outcome.complaint.empty()) {
-      Compare(operands, round.sums, std::holds_alternative<Gemm>(problem_), outcome);
+      Compare(operands, round.sums, problem_.Is<Gemm>(), outcome);
     }
     if (outcome.complaint.empty()) outcome.complaint = workspace.Complaint();
     if (!outcome.complaint.empty()) break;

@@ -1,5 +1,7 @@
 #include "backends/host/conv/conv_cases.h"
 
+#include "attune/ops/conv/conv.h"
+
 #include <utility>
 
 namespace attune::host {

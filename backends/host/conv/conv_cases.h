@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/problem/conv.h"
+#include "attune/ops/conv/conv.h"
 
 namespace attune::host {
 

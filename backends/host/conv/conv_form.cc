@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 
 namespace attune::host {

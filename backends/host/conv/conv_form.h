@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "attune/problem/conv.h"
-#include "attune/problem/conv_operands.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/conv/conv_operands.h"
 
 namespace attune::host {
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/space/first_config.h"
 #include "backends/host/conv/conv_form.h"
 #include "backends/host/conv/tap_conv.h"
@@ -220,7 +221,7 @@ class DirectConvSolver final : public Solver {
       return Unsupported("host.direct-conv runs on the host, not on backend '" + target.backend +
                          "'.");
     }
-    const Conv* conv = std::get_if<Conv>(&problem);
+    const Conv* conv = problem.As<Conv>();
     if (conv == nullptr) return Unsupported("host.direct-conv computes convolutions only.");
     if (conv->mode != ConvMode::kConvolution) {
       return Unsupported("host.direct-conv computes plain convolutions, not transposed ones.");
@@ -240,14 +241,14 @@ class DirectConvSolver final : public Solver {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-    SpaceDescription description = Describe(std::get<Conv>(problem), kernels_, ThreadsOn(target));
+    SpaceDescription description = Describe(problem.Get<Conv>(), kernels_, ThreadsOn(target));
     return ConfigSpace::Create(std::move(description.parameters),
                                std::move(description.constraints));
   }
 
   // Serves first calls, for which listing the whole space would be two fifths of the work.
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
-    return FirstConfig(Describe(std::get<Conv>(problem), kernels_, ThreadsOn(target)));
+    return FirstConfig(Describe(problem.Get<Conv>(), kernels_, ThreadsOn(target)));
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
@@ -257,7 +258,7 @@ class DirectConvSolver final : public Solver {
 
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device&) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     const DirectBlocking blocking = BlockingOf(config);
     std::unique_ptr<Executable> executable;
     if (conv.direction == ConvDirection::kBackwardWeights) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "attune/space/first_config.h"
 #include "backends/host/conv/gemm_conv_executable.h"
@@ -90,7 +91,7 @@ class GemmConvSolver final : public Solver {
   const SolverTraits& traits() const override { return traits_; }
 
   Status IsApplicable(const Problem& problem, const Target& target) const override {
-    const Conv* conv = std::get_if<Conv>(&problem);
+    const Conv* conv = problem.As<Conv>();
     if (conv == nullptr) return Unsupported(id_.name + " computes convolutions only.");
     if (conv->mode != ConvMode::kConvolution) {
       return Unsupported(id_.name + " computes plain convolutions, not transposed ones.");
@@ -117,11 +118,11 @@ class GemmConvSolver final : public Solver {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-    return ConfigSpace::Create(ParametersOf(std::get<Conv>(problem), target), {});
+    return ConfigSpace::Create(ParametersOf(problem.Get<Conv>(), target), {});
   }
 
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
-    return FirstConfig({ParametersOf(std::get<Conv>(problem), target), {}});
+    return FirstConfig({ParametersOf(problem.Get<Conv>(), target), {}});
   }
 
   // Both have the parameter `threads`, which is all that this depends on.
@@ -134,7 +135,7 @@ class GemmConvSolver final : public Solver {
 
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device& device) const override {
-    const Conv& conv = std::get<Conv>(problem);
+    const Conv& conv = problem.Get<Conv>();
     const int threads = static_cast<int>(IntegerAt(config, "threads"));
     auto executable = std::make_unique<GemmConvExecutable>(
         conv, GemmConvPlan(conv, IntegerAt(config, "rows")), threads, pool_);

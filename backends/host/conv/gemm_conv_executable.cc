@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "backends/host/conv/tap_conv.h"
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "attune/device/device.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/solver.h"
 #include "backends/host/conv/gemm_conv_plan.h"
 #include "backends/host/threads/thread_pool.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "backends/host/conv/tap_conv.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "attune/problem/conv.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/conv/columns.h"
 
 namespace attune::host {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "backends/host/conv/conv_form.h"
 #include "backends/host/conv/tap_conv.h"
@@ -221,7 +222,7 @@ class ReferenceConvSolver final : public Solver {
       return Unsupported("host.reference-conv runs on the host, not on backend '" + target.backend +
                          "'.");
     }
-    const Conv* conv = std::get_if<Conv>(&problem);
+    const Conv* conv = problem.As<Conv>();
     if (conv == nullptr) return Unsupported("host.reference-conv computes convolutions only.");
     if (conv->type == DataType::kF8E4M3 || conv->type == DataType::kF8E5M2) {
       return Unsupported("host.reference-conv does not compute " + std::string(Name(conv->type)) +
@@ -243,7 +244,7 @@ class ReferenceConvSolver final : public Solver {
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem, const Config&,
                                            Device&) const override {
     return std::unique_ptr<Executable>(
-        std::make_unique<ReferenceExecutable>(std::get<Conv>(problem), pool_));
+        std::make_unique<ReferenceExecutable>(problem.Get<Conv>(), pool_));
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/usable_cores.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/library_report.h"
 #include "backends/host/symbol_scope.h"
 

@@ -10,6 +10,7 @@
 
 #include "attune/base/openmp_team.h"
 #include "attune/base/status.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/backend.h"
 #include "backends/host/gemm/blis_calls.h"
 #include "backends/host/gemm/library_threads.h"

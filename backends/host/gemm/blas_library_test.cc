@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/without_threads.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/quiescence.h"
 
 namespace attune::host {

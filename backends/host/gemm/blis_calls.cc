@@ -1,5 +1,7 @@
 #include "backends/host/gemm/blis_calls.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <cassert>
 #include <cstdint>
 

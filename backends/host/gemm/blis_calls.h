@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "attune/problem/data_type.h"
+#include "attune/numeric/data_type.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/matrix_product.h"
 #include "backends/host/shared_library.h"
 

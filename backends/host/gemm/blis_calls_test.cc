@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/blas_library.h"
 
 namespace attune::host {

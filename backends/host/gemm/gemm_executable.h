@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "attune/device/device.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/matrix_product.h"
 #include "backends/host/gemm/work_split.h"
 #include "backends/host/kernels/kernel_table.h"

@@ -1,5 +1,7 @@
 #include "backends/host/gemm/gemm_solver.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <utility>
 #include <variant>
 
@@ -17,7 +19,7 @@ Status GemmSolver::IsApplicable(const Problem& problem, const Target& target) co
     return Unsupported(
         fmt::format("{} runs on the host, not on backend '{}'.", Subject(), target.backend));
   }
-  const Gemm* gemm = std::get_if<Gemm>(&problem);
+  const Gemm* gemm = problem.As<Gemm>();
   if (gemm == nullptr) {
     return Unsupported(fmt::format("{} computes gemm, not {}.", Subject(), OperatorName(problem)));
   }
@@ -31,18 +33,18 @@ Status GemmSolver::IsApplicable(const Problem& problem, const Target& target) co
 
 Result<ConfigSpace> GemmSolver::Space(const Problem& problem, const Target& target) const {
   ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-  SpaceDescription description = Describe(std::get<Gemm>(problem), target);
+  SpaceDescription description = Describe(problem.Get<Gemm>(), target);
   return ConfigSpace::Create(std::move(description.parameters), std::move(description.constraints));
 }
 
 Result<Config> GemmSolver::DefaultConfig(const Problem& problem, const Target& target) const {
-  return FirstConfig(Describe(std::get<Gemm>(problem), target));
+  return FirstConfig(Describe(problem.Get<Gemm>(), target));
 }
 
 Result<std::unique_ptr<Executable>> GemmSolver::Load(const Artifact&, const Problem& problem,
                                                      const Config& config, Device& device) const {
   ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, device.target()));
-  const Gemm& gemm = std::get<Gemm>(problem);
+  const Gemm& gemm = problem.Get<Gemm>();
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<const ProductKernel> kernel, MakeKernel(gemm, config));
   return std::unique_ptr<Executable>(
       std::make_unique<GemmExecutable>(gemm, std::move(kernel), DivisionOf(config), resources_));

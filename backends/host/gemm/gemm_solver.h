@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "attune/ops/gemm/gemm.h"
 #include "attune/solver/solver.h"
 #include "backends/host/gemm/gemm_executable.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::host {
 

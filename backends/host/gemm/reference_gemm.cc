@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/gemm_solvers.h"
 #include "backends/host/gemm/narrow_float.h"
 #include "backends/host/gemm/work_split.h"
@@ -138,7 +139,7 @@ class ReferenceGemm final : public Solver {
   const SolverTraits& traits() const override { return traits_; }
 
   Status IsApplicable(const Problem& problem, const Target& target) const override {
-    const Gemm* gemm = std::get_if<Gemm>(&problem);
+    const Gemm* gemm = problem.As<Gemm>();
     if (target.backend != "host" || gemm == nullptr) {
       return Unsupported(fmt::format("Solver {} computes gemm on the host, not {} on '{}'.",
                                      Text(id_), OperatorName(problem), target.backend));
@@ -167,7 +168,7 @@ class ReferenceGemm final : public Solver {
                                            const Config& config, Device& device) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, device.target()));
     return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(
-        std::get<Gemm>(problem), static_cast<int>(IntegerAt(config, "threads")), pool_));
+        problem.Get<Gemm>(), static_cast<int>(IntegerAt(config, "threads")), pool_));
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/gemm_solver.h"
 #include "backends/host/gemm/gemm_solvers.h"
 

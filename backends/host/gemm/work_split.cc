@@ -1,5 +1,7 @@
 #include "backends/host/gemm/work_split.h"
 
+#include "attune/ops/gemm/gemm.h"
+
 #include <algorithm>
 #include <array>
 #include <cassert>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/target.h"
 #include "attune/space/first_config.h"
 

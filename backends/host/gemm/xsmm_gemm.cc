@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/process_room.h"
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/gemm_solver.h"
 #include "backends/host/gemm/gemm_solvers.h"
 #include "backends/host/library_report.h"

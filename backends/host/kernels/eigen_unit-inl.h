@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/kernels/eigen_table.h"
 
 // In a unit of its own name for Eigen, templates that two units instantiate are different ones, and

@@ -1,6 +1,7 @@
 // The body of a unit: defines ATTUNE_KERNELS(), the table of one level, for the tiles ATTUNE_TILES.
 #pragma once
 
+#include "attune/ops/gemm/gemm.h"
 #include "backends/host/kernels/elementwise-inl.h"
 #include "backends/host/kernels/packed_gemm-inl.h"
 #include "backends/host/kernels/skinny-inl.h"

@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 
 #include "attune/measure/statistics.h"
-#include "attune/verify/element.h"
+#include "attune/numeric/element.h"
+#include "attune/ops/conv/conv.h"
 #include "extensions/models/seer/launched_pick.h"
 
 namespace attune::seer {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
+#include "attune/problem/other_op.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/special_values.h"

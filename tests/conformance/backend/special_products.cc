@@ -9,8 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/numeric/element.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
-#include "attune/verify/element.h"
 
 namespace attune {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "attune/base/random.h"
 #include "attune/device/device.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/fingerprint.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/problem/other_op.h"
 #include "attune/record/memory_store.h"
 #include "attune/record/rules.h"
 #include "storage/sql/sql_store.h"

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "attune/base/fingerprint.h"
-#include "attune/problem/gemm.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -1,0 +1,13 @@
+// Commands of MIOpenDriver for operators that attune does not know. Private to this module.
+#pragma once
+
+#include <vector>
+
+#include "attune/ops/driver_line.h"
+
+namespace attune {
+
+// Their flags are kept as attributes of an OtherOp. The problem is validated.
+Parsed<std::vector<Problem>> ReadDriverOther(const DriverLine& line, const DriverOperator& op);
+
+}  // namespace attune

@@ -1,0 +1,19 @@
+// What programs ask for most, for kernels that are compiled before anybody asks.
+#pragma once
+
+#include "attune/numeric/data_type.h"
+
+namespace attune {
+
+// Element types and math modes that programs have most.
+struct Arithmetic {
+  DataType type;
+  MathMode math;
+};
+inline constexpr Arithmetic kEverydayArithmetics[] = {{DataType::kF32, MathMode::kStrict},
+                                                      {DataType::kF32, MathMode::kTf32},
+                                                      {DataType::kF64, MathMode::kStrict},
+                                                      {DataType::kF16, MathMode::kStrict},
+                                                      {DataType::kBf16, MathMode::kStrict}};
+
+}  // namespace attune

@@ -1,0 +1,33 @@
+// How far a sum of products may lie from the reference.
+#pragma once
+
+#include "attune/numeric/data_type.h"
+#include "attune/problem/reference.h"
+
+namespace attune {
+
+struct ProductSum {
+  double k = 1;       // Products.
+  double growth = 1;  // Of errors, by an algorithm that transforms its inputs.
+  double alpha = 1;
+  // Largest |beta C + bias|: what may come after a rounding of the sum. 0 means one rounding.
+  double added = 0;
+  DataType input = DataType::kF32;
+  DataType output = DataType::kF32;
+  MathMode math = MathMode::kStrict;
+  bool activated = false;
+};
+
+// For sums over inputs uniform in [-1, 1], independent, of zero mean.
+//
+// A sum of k such products is off by a random walk: for zero-mean data the error of recursive
+// summation is at most about lambda * u * sum |a||b| with u the unit round-off of the accumulator
+// and a small lambda that does not grow with k (Higham and Mary, "Sharper probabilistic backward
+// error analysis for basic linear algebra kernels with random data", SIAM J. Sci. Comput. 42,
+// 2020); sum |a||b| is near k / 4 here. The worst case, k u sum |a||b|, would let a dropped term
+// through. Tensor cores cut off where a processor rounds, which grows faster than a random walk. On
+// top come the rounding to the output type, twice if a bias or an old C may be added after it, and
+// that of the inputs if the math mode allows it. Integers have no tolerance.
+Tolerance ToleranceOf(const ProductSum& sum);
+
+}  // namespace attune
