@@ -35,7 +35,7 @@
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/driver/driver.h"
 #include "bench/figures.h"
 #include "bench/first_call_steps.h"
 #include "bench/fresh_race.h"

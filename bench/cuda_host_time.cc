@@ -16,8 +16,8 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
-#include "backends/cuda/cublaslt.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/cublaslt/cublaslt.h"
+#include "backends/cuda/driver/driver.h"
 #include "bench/figures.h"
 #include "include/attune/attune.h"
 

@@ -8,7 +8,7 @@
 #include "apps/attune/program_runtime.h"
 #include "attune/measure/statistics.h"
 #include "attune/ops/gemm/gemm.h"
-#include "attune/ops/registry.h"
+#include "attune/problem/other_op.h"
 #include "bench/figures.h"
 #include "bench/fresh_race.h"
 
@@ -80,7 +80,7 @@ Result<double> Roofline::MatrixFlops(DataType type, MathMode math) {
 }
 
 Result<double> Roofline::Ns(const Problem& problem) {
-  if (FindOperator(OperatorName(problem)) == nullptr) {
+  if (problem.Is<OtherOp>()) {
     return Unsupported("Nothing bounds an operator that is not known.");
   }
   const auto type = static_cast<DataType>(FieldOr(problem, kTypeField, 0));

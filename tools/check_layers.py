@@ -11,6 +11,8 @@ Prints one line for each violation, `file:line: what is wrong`, and exits 1 if t
   folder at any depth, and another one only if DEPENDS or SOURCES names it. runtime/ wires all of them together.
 * Core includes nothing of extensions/, and an extension nothing of another one.
 * The sides that must not meet (FORBIDDEN) do not, not even through a third module.
+* The types of an operator (those of attune/ops/operators.inc) are named only in its own folder of attune/ops, in the folders
+  of operators of the backends, in tests and benches, and where a format or interface is about one operator (ABOUT_ONE_OPERATOR).
 * A file has at most 600 lines, a header 300, a function 70 and five parameters; no file or folder is called util, helper
   or common; every header begins with `#pragma once`; no TODO stays without an issue.
 * A source includes the header of its name first.
@@ -47,6 +49,16 @@ FORBIDDEN = {
 VALUE_MODULES = {"problem", "space", "trial", "choice"}
 IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread", "chrono", "unistd.h",
               "fcntl.h", "sys/socket.h", "dlfcn.h", "ctime", "time.h"}
+
+# Where one operator is what it is about: the C functions of each, files of PyTorch's TunableOp (products), MIOpen's databases and its
+# Fin (convolutions), SEER's and the published models of convolutions and products.
+ABOUT_ONE_OPERATOR = re.compile(
+    r"(runtime/(request|c_runtime)\.cc|attune/(tunable|miopen|fin)/.*|attune/formats/(tunable|export)\w*\.(cc|h)|"
+    r"attune/model/(conv|gemm)_features\.(cc|h)|attune/forecast/(tiled_launches|timed_products)\.(cc|h)|attune/tuner/child_evaluator\.cc|"
+    r"attune/kernel/covering_problems\.cc|extensions/(miopen|models)/.*|apps/attune/imported_best\.cc)$")
+
+# What only tests are linked with.
+FOR_TESTS = re.compile(r"_test$|^test_|^sample_|^naive_reference$|^result_error$")
 
 ABOVE_ATTUNE = ("backends/", "storage/", "runtime/")
 SOURCE_FOLDERS = ("attune", "include", "backends", "storage", "runtime", "apps", "extensions", "tests", "bench",
@@ -211,6 +223,27 @@ def check_extensions(root):
                 yield f"{path.relative_to(root)}:{number}: includes {name} of {what}"
 
 
+def check_operator_types(root):
+    listed = root / "attune/ops/operators.inc"
+    operators = re.findall(r"^ATTUNE_OPERATOR\((\w+)\)", listed.read_text(), re.MULTILINE) if listed.exists() else []
+    if not operators:
+        return
+    folders = {name: re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in operators}
+    named = re.compile(rf"\b({'|'.join(operators)})\b")
+    backend = re.compile(rf"backends/\w+/({'|'.join(folders.values())})/")
+    for path in code_files(root):
+        name = path.relative_to(root).as_posix()
+        is_test = FOR_TESTS.search(path.stem) or name.startswith(("tests/", "bench/", "examples/", "include/"))
+        if path.suffix not in (".cc", ".h") or is_test or backend.match(name) or ABOUT_ONE_OPERATOR.match(name):
+            continue
+        text = stripped(path.read_text(errors="replace"))
+        others = set(re.findall(rf"\b(?:using|void) ({'|'.join(operators)})\b", text))  # Of the same name.
+        for number, line in enumerate(text.splitlines(), 1):
+            for operator in set(named.findall(line)) - others:
+                if not name.startswith(f"attune/ops/{folders[operator]}/"):
+                    yield f"{name}:{number}: names {operator}, which is for attune/ops/{folders[operator]} and for backends"
+
+
 def code_files(root):
     for top in SOURCE_FOLDERS:
         if (root / top).is_dir():
@@ -338,7 +371,7 @@ def main():
     root = parser.parse_args().root.resolve()
     modules = read_modules(root)
     problems = [*check_depends(modules, root), *check_includes(modules, root),
-                *check_extensions(root), *check_limits(root),
+                *check_extensions(root), *check_operator_types(root), *check_limits(root),
                 *check_sleeps(root), *check_own_headers(root)]
     for line in problems:
         print(line)

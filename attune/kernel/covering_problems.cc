@@ -1,6 +1,7 @@
 #include "attune/kernel/covering_problems.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
+#include "attune/ops/registry.h"
 
 #include <type_traits>
 
@@ -174,15 +175,20 @@ std::vector<Problem> LargeConvs() {
 }  // namespace
 
 std::vector<Problem> LimitProblems(std::string_view operator_name) {
-  return operator_name == "gemm" ? LimitGemms() : LimitConvs();
+  if (operator_name == "gemm") return LimitGemms();
+  return operator_name == "conv" ? LimitConvs() : std::vector<Problem>();
 }
 
 std::vector<Problem> LargeProblems(std::string_view operator_name) {
-  return operator_name == "gemm" ? LargeGemms() : LargeConvs();
+  if (operator_name == "gemm") return LargeGemms();
+  return operator_name == "conv" ? LargeConvs() : std::vector<Problem>();
 }
 
 std::vector<Problem> CoveringProblems(std::string_view operator_name) {
-  return operator_name == "gemm" ? GemmProblems() : ConvProblems();
+  if (operator_name == "gemm") return GemmProblems();
+  if (operator_name == "conv") return ConvProblems();
+  const Operator* const op = FindOperator(operator_name);
+  return op == nullptr ? std::vector<Problem>() : op->EverydayProblems();
 }
 
 }  // namespace attune::kernel

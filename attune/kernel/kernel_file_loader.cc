@@ -11,6 +11,7 @@
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/opencl_on_cuda.h"
 #include "attune/kernel/t1_file.h"
+#include "attune/ops/registry.h"
 
 namespace attune::kernel {
 namespace {
@@ -53,6 +54,16 @@ void NoteDataFiles(const std::filesystem::path& folder, KernelFile& file) {
   }
 }
 
+// Beside the kernel file, or in the folder `shared` beside the folder of its operator.
+std::filesystem::path SourcePath(const std::filesystem::path& folder, const std::string& name) {
+  std::error_code ignored;
+  const std::filesystem::path shared = folder.parent_path() / "shared" / name;
+  const bool is_shared = FindOperator(folder.filename().string()) != nullptr &&
+                         !std::filesystem::exists(folder / name, ignored) &&
+                         std::filesystem::is_regular_file(shared, ignored);
+  return is_shared ? shared : folder / name;
+}
+
 // Sources of `file`, and its content, which is `json` with them.
 Status LoadSources(const std::filesystem::path& path, std::string_view json, KernelFile& file) {
   file.read_files = {path};
@@ -62,8 +73,9 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
     const bool is_opencl =
         file.source_names[i].ends_with(".cl") || file.source_names[i].ends_with(".opencl");
     if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
-    Result<std::string> text = ReadFileAtOnce(path.parent_path() / file.source_names[i]);
-    file.read_files.push_back(path.parent_path() / file.source_names[i]);
+    const std::filesystem::path source_path = SourcePath(path.parent_path(), file.source_names[i]);
+    Result<std::string> text = ReadFileAtOnce(source_path);
+    file.read_files.push_back(source_path);
     if (!text.ok()) return text.error().WithContext(place);
     if (const Status source = RefuseCompiledCode(file.source_names[i], *text); !source.ok()) {
       return InvalidArgument(source.message()).WithContext(place);

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
+#include "attune/kernel/shipped_files_test.h"
 
 namespace attune::kernel {
 namespace {
@@ -83,14 +84,13 @@ void CorruptValue(Json& field, Random& random) {
 // The shipped kernel files that OpenCL reads, by name.
 std::map<std::string, Json> OpenClFiles() {
   std::map<std::string, Json> files;
-  for (const auto& entry : fs::directory_iterator(ATTUNE_SOURCE_KERNEL_DIR)) {
-    if (entry.path().extension() != ".json") continue;
-    Json file = Json::parse(*ReadFile(entry.path()));
+  for (const fs::path& path : ShippedFiles(".json")) {
+    Json file = Json::parse(*ReadFile(path));
     const Json& languages = file.at("language");
     const bool is_read = languages.is_array() ? std::find(languages.begin(), languages.end(),
                                                           "opencl") != languages.end()
                                               : languages == "opencl";
-    if (is_read) files.emplace(entry.path().filename(), std::move(file));
+    if (is_read) files.emplace(path.filename(), std::move(file));
   }
   return files;
 }
@@ -140,9 +140,8 @@ MutantFolder::MutantFolder() {
   path_ = fs::path(::testing::TempDir()) /
           fmt::format("attune_kernel_mutant_{}_{}", ::getpid(), made.fetch_add(1));
   fs::create_directories(path_);
-  for (const auto& entry : fs::directory_iterator(ATTUNE_SOURCE_KERNEL_DIR)) {
-    if (entry.path().extension() == ".cl")
-      fs::copy_file(entry.path(), path_ / entry.path().filename());
+  for (const fs::path& source : ShippedFiles(".cl")) {
+    fs::copy_file(source, path_ / source.filename());
   }
 }
 

@@ -14,9 +14,18 @@
 #include "attune/kernel/own_figures.h"
 #include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/ops/registry.h"
 
 namespace attune::kernel {
 namespace {
+
+std::string KnownOperators() {
+  std::string names;
+  for (const Operator* op : Operators()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", op->name());
+  }
+  return names;
+}
 
 constexpr int kMaxDepth = 8;
 constexpr size_t kMaxDescriptionBytes = 400;
@@ -372,9 +381,10 @@ Status CheckKeys(const JsonPlace& root) {
            root.Member("operator").value() == kOwnKernelOperator;
   };
   if (root.value().is_object() && root.Has("attune_kernel_file") && !root.Has("operator")) {
-    return root.Error(
-        "the key 'operator' is missing: what the kernel computes (gemm, conv), or 'kernel' for a "
-        "user's own.");
+    return root.Error(fmt::format(
+        "the key 'operator' is missing: what the kernel computes ({}), or 'kernel' for a "
+        "user's own.",
+        KnownOperators()));
   }
   if (is_own()) {
     const char* const code = root.Has("binary") ? "binary" : "sources";
@@ -510,8 +520,8 @@ Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage languag
   ATTUNE_RETURN_IF_ERROR(ReadHead(root, file));
   if (!IsOwn(file) && FieldNamesOf(file.operator_name) == nullptr) {
     return root.Member("operator")
-        .Error(fmt::format("'{}' is not an operator that kernel files compute: gemm, conv, kernel.",
-                           file.operator_name));
+        .Error(fmt::format("'{}' is not an operator that kernel files compute: {}, kernel.",
+                           file.operator_name, KnownOperators()));
   }
   if (IsOwn(file)) ATTUNE_RETURN_IF_ERROR(ReadOwnKernel(root, file));
   const FieldNames fields = FieldNamesFor(file);

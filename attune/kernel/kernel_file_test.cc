@@ -17,6 +17,7 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/kernel/shipped_files_test.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 
@@ -98,7 +99,7 @@ const Mistake kMistakes[] = {
     {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
     {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
     {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
-    {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator", "gemm, conv"},
+    {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator", "conv, gemm, softmax, kernel"},
     {"way out", [](Json& f) { f["sources"][0] = "../x.cl"; }, "/sources/0", "in the folder"},
     {"undeclared size", [](Json& f) { f["sizes"]["run_time"].erase(0); }, "/sizes",
      "'m' is declared neither"},
@@ -218,11 +219,11 @@ TEST(KernelFileTest, InvalidUtf8IsRefused) {
 }
 
 TEST(KernelFileTest, DerivedSizeNeedsAllOthersFixed) {
-  auto conv = LoadKernelFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json",
+  auto conv = LoadKernelFile(ShippedFile("conv_direct.json"),
                              KernelLanguage::kOpenCl);
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
   Json json =
-      Json::parse(*ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json"));
+      Json::parse(*ReadFile(ShippedFile("conv_direct.json")));
   json["sizes"]["compile_time"].push_back("out_h");
 
   EXPECT_THAT(ReadForOpenCl(json.dump()).status().message(),
@@ -406,7 +407,7 @@ TEST(ProblemFieldsTest, SmallestProblemKeepsWhatIsCompiledInAndStaysValid) {
 
 TEST(KernelFileTest, EveryTruncatedOrDamagedByteIsReportedOrLeavesAReadableFile) {
   const std::string original =
-      *ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tiled.json");
+      *ReadFile(ShippedFile("gemm_tiled.json"));
   Random random(21);
 
   for (int i = 0; i < 1000; ++i) {

@@ -13,6 +13,7 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/opencl_on_cuda.h"
+#include "attune/kernel/shipped_files_test.h"
 #include "attune/ops/gemm/gemm.h"
 
 namespace attune::kernel {
@@ -80,7 +81,7 @@ TEST(KernelLanguageTest, FileOfVersion1IsOpenClAlone) {
 }
 
 TEST(KernelLanguageTest, EveryDamagedByteOfACudaFileIsReportedWithItsPlaceOrLeavesAReadableFile) {
-  const std::string original = *ReadFile(fs::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tensor.json");
+  const std::string original = *ReadFile(ShippedFile("gemm_tensor.json"));
   Random random(22);
   int refused = 0;
 

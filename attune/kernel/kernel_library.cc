@@ -11,6 +11,7 @@
 #include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/kernel/own_kernel.h"
+#include "attune/ops/registry.h"
 
 namespace attune::kernel {
 namespace {
@@ -20,16 +21,31 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxFilesPerFolder = 1000;
 constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
 
-std::vector<fs::path> JsonFiles(const fs::path& folder) {
-  std::vector<fs::path> paths;
+void AddJsonFiles(const fs::path& folder, std::vector<fs::path>& paths) {
   std::error_code error;
-  if (fs::is_regular_file(folder, error)) return {folder};
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".json" && paths.size() < kMaxFilesPerFolder)
       paths.push_back(it->path());
   }
-  std::sort(paths.begin(), paths.end());
+}
+
+// Those of the folder and of the folders in it that are named after operators, sorted by name.
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder, error)) return {folder};
+  std::vector<fs::path> paths;
+  AddJsonFiles(folder, paths);
+  for (const Operator* op : Operators()) AddJsonFiles(folder / op->name(), paths);
+  std::sort(paths.begin(), paths.end(), [](const fs::path& a, const fs::path& b) {
+    return std::pair(a.filename(), a) < std::pair(b.filename(), b);
+  });
   return paths;
+}
+
+// The folder of kernels that a file belongs to: above the folder of an operator.
+fs::path FolderOf(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  return FindOperator(folder.filename().string()) != nullptr ? folder.parent_path() : folder;
 }
 
 LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
@@ -127,7 +143,7 @@ class LibraryReader {
       const auto [place, is_new] = owner_.try_emplace(file->name, path);
       // The same file, by itself and in its folder, or another folder's of that name.
       if (!is_new && place->second == path) return;
-      if (!is_new && place->second.parent_path() != path.parent_path()) return;
+      if (!is_new && FolderOf(place->second) != FolderOf(path)) return;
       if (is_new) {
         Take(path, *std::move(file), std::move(reference));
       } else {

@@ -30,7 +30,8 @@ std::vector<std::filesystem::path> ChosenKernelFiles();
 // One for each folder or file of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
 std::vector<LibraryReport> MissingKernelFolders();
 
-// Every *.json of `folders` that is for `language`, or broken. A user's kernel brings a second
+// Every *.json of `folders`, and of folders in them that are named after operators, that is for
+// `language`, or broken. A user's kernel brings a second
 // kernel, its reference. A name that an earlier folder has
 // already is skipped: that is how a user replaces a kernel. Two files of one folder with the same
 // name are reported and the second is left out. What is broken in a folder of ATTUNE_KERNEL_PATH is

@@ -12,6 +12,7 @@
 #include "attune/kernel/kernel_mutant.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/kernel/shipped_files_test.h"
 
 namespace attune::kernel {
 namespace {
@@ -22,7 +23,7 @@ KernelMutation Changed(const std::function<void(Json&)>& change) {
   KernelMutation mutation;
   mutation.file_name = "gemm_tiled.json";
   mutation.original =
-      Json::parse(*ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / mutation.file_name));
+      Json::parse(*ReadFile(ShippedFile(mutation.file_name)));
   mutation.changed = mutation.original;
   change(mutation.changed);
   return mutation;
@@ -102,7 +103,7 @@ TEST(KernelMutantKindTest, EveryKindIsToldFromTheOthers) {
 }
 
 TEST(KernelMutantKindTest, ProgramAndPlanAreMadeFromNeitherLabelsNorOffers) {
-  const auto path = std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tiled.json";
+  const auto path = ShippedFile("gemm_tiled.json");
   const auto intact = LoadKernelFile(path, KernelLanguage::kOpenCl);
   ASSERT_TRUE(intact.ok());
   KernelFile changed = *intact;

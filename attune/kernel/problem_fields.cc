@@ -13,10 +13,9 @@ namespace {
 FieldNames NamesOf(const Operator& op) {
   FieldNames names;
   for (const ProblemField& field : op.fields()) {
-    if (field.name.empty()) continue;
-    auto& of_kind = field.kind == FieldKind::kSize ? names.sizes : names.classes;
-    of_kind.emplace_back(field.name);
+    if (field.kind == FieldKind::kClass) names.classes.emplace_back(field.name);
   }
+  names.sizes = op.SizeNames();
   names.derived = op.DerivedNames();
   names.operands = op.OperandNames();
   return names;
@@ -42,7 +41,9 @@ const FieldNames* FieldNamesOf(std::string_view operator_name) {
 
 Config FieldsOf(const Problem& problem) {
   Config fields;
-  if (const auto own = OwnKernelOf(problem); own.ok()) {
+  if (IsOwnKernel(problem)) {
+    const auto own = OwnKernelOf(problem);
+    if (!own.ok()) return fields;
     for (const auto& [name, value] : own->sizes) fields[name] = value;
     return fields;
   }

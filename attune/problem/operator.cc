@@ -29,6 +29,14 @@ double Operator::CompulsoryBytes(const Problem& problem) const {
   return bytes;
 }
 
+std::vector<std::string> Operator::SizeNames() const {
+  std::vector<std::string> names;
+  for (const ProblemField& field : fields()) {
+    if (field.kind == FieldKind::kSize && !field.name.empty()) names.emplace_back(field.name);
+  }
+  return names;
+}
+
 std::vector<Problem> Operator::EverydayProblems() const { return {}; }
 
 Parsed<std::vector<Problem>> Operator::ReadDriver(const DriverLine&, std::string_view) const {

@@ -57,12 +57,17 @@ class Operator {
 
   virtual std::string_view name() const = 0;  // "gemm".
   virtual std::string_view NameOf(const Problem& problem) const;
+  // Of its texts. Those of version 1 of an operator that began with 2 are an OtherOp's: lists and
+  // databases had them before anything here computed it.
+  virtual int version() const { return 1; }
   virtual std::span<const ProblemField> fields() const = 0;
   virtual bool Equal(const Problem& a, const Problem& b) const = 0;
   virtual Status Validate(const Problem& problem) const = 0;
   virtual std::string TextOf(const Problem& problem) const = 0;
   virtual Parsed<Problem> Read(const TextFields& text) const = 0;
-  // From a C struct whose members the table of fields names.
+  // From a C struct whose members the table of fields names, of call_bytes(): a multiple of 8
+  // without padding, so that its words are the key of a call; 0 if C has none.
+  virtual size_t call_bytes() const { return 0; }
   virtual Result<Problem> ReadCall(const void* call, CallClasses classes) const = 0;
   // A copy with one field set to `number`, not validated.
   virtual Problem With(const Problem& problem, const ProblemField& field, int64_t number) const = 0;
@@ -90,6 +95,8 @@ class Operator {
   // -- Kernel files
   // ---------------------------------------------------------------------------------
 
+  // Names of the sizes, in the order in which the compiler sees them.
+  virtual std::vector<std::string> SizeNames() const;
   // Sizes that follow from the fields, by name: those of the output, strides.
   using Derived = std::vector<std::pair<std::string, int64_t>>;
   virtual Derived DerivedSizes(const Problem&) const { return {}; }

@@ -15,7 +15,7 @@
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
-#include "backends/cuda/cuda_device_test.h"
+#include "backends/cuda/driver/cuda_device_test.h"
 
 namespace attune::cuda {
 

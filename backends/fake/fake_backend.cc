@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "backends/fake/fake_device.h"
-#include "backends/fake/fake_gemm.h"
-#include "backends/fake/fake_reference.h"
+#include "backends/fake/gemm/fake_gemm.h"
+#include "backends/fake/gemm/fake_reference.h"
 
 namespace attune {
 namespace {

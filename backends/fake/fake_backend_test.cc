@@ -15,7 +15,7 @@
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
 #include "backends/fake/fake_device.h"
-#include "backends/fake/fake_gemm.h"
+#include "backends/fake/gemm/fake_gemm.h"
 
 namespace attune {
 namespace {

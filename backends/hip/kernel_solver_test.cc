@@ -21,6 +21,7 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/own_kernel.h"
+#include "attune/kernel/shipped_files_test.h"
 #include "attune/ops/gemm/gemm.h"
 #include "backends/hip/hip_backend.h"
 
@@ -62,14 +63,6 @@ std::string_view CodeFor(std::string_view bundle, const std::string& arch) {
     if (name.ends_with("--" + arch)) return bundle.substr(offset, size);
   }
   return "";
-}
-
-size_t KernelFilesIn(const std::filesystem::path& folder) {
-  size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") ++count;
-  }
-  return count;
 }
 
 class HipKernelTest : public testing::Test {
@@ -147,7 +140,7 @@ TEST_F(HipKernelTest, TheReadmeSaysHowManyFilesBuildAndWhichLeaveThemselvesOut) 
   for (const kernel::KernelFile& file : files_) {
     if (ProblemsOf(file, target).empty()) left_out.push_back(file.name);
   }
-  const size_t all = KernelFilesIn(ATTUNE_SOURCE_KERNEL_DIR);
+  const size_t all = kernel::ShippedFiles(".json").size();
 
   const Result<std::string> readme = ReadFile(ATTUNE_README);
 

@@ -12,7 +12,7 @@
 #include "backends/opencl/opencl_device.h"
 #include "backends/opencl/peaks.h"
 #ifdef ATTUNE_WITH_CLBLAST
-#include "backends/opencl/clblast_solvers.h"
+#include "backends/opencl/gemm/clblast_solvers.h"
 #endif
 
 namespace attune::opencl {

@@ -19,6 +19,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/kernel/kernel_library.h"
+#include "attune/kernel/shipped_files_test.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "backends/opencl/opencl_device.h"
@@ -250,13 +251,13 @@ TEST_F(OpenClBackendTest, StaticKernelHasARecipeForEachSize) {
 TEST_F(OpenClBackendTest, WrongBindingIsCaughtByItsResult) {
   const fs::path folder = fs::path(::testing::TempDir()) / "attune_wrong_binding_test";
   fs::create_directories(folder);
-  std::string json = *ReadFile(fs::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tiled.json");
+  std::string json = *ReadFile(kernel::ShippedFile("gemm_tiled.json"));
   const std::string right = "{\"operand\": \"b\"}, {\"offset_of\": \"b\"}";
   ASSERT_NE(json.find(right), std::string::npos);
   json.replace(json.find(right), right.size(), "{\"operand\": \"a\"}, {\"offset_of\": \"a\"}");
   ASSERT_TRUE(WriteFileAtomically(folder / "gemm_tiled.json", json).ok());
   for (const char* source : {"gemm_operands.cl", "tiled_product.cl"}) {
-    fs::copy_file(fs::path(ATTUNE_SOURCE_KERNEL_DIR) / source, folder / source,
+    fs::copy_file(kernel::ShippedFile(source), folder / source,
                   fs::copy_options::overwrite_existing);
   }
   const auto wrong_backend = OpenClBackend({folder});

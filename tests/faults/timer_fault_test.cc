@@ -20,7 +20,7 @@
 #include "attune/tuner/local_evaluator.h"
 #include "attune/tuner/tuner.h"
 #include "backends/fake/fake_backend.h"
-#include "backends/fake/fake_gemm.h"
+#include "backends/fake/gemm/fake_gemm.h"
 #include "backends/host/host_backend.h"
 #include "backends/host/thread_wait_policy.h"
 

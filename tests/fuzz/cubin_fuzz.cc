@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "backends/cuda/cubin.h"
-#include "backends/cuda/elf_file_test.h"
-#include "backends/cuda/occupancy.h"
+#include "backends/cuda/kernel/cubin.h"
+#include "backends/cuda/kernel/elf_file_test.h"
+#include "backends/cuda/kernel/occupancy.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace {

@@ -14,7 +14,7 @@
 
 #include "attune/attune.h"
 #include "attune/observe.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/driver/driver.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune::cuda {

@@ -215,6 +215,7 @@ class ConvOp final : public TypedOperator<Conv> {
   }
   const Reference* reference() const override { return &ConvReference(); }
 
+  std::vector<std::string> SizeNames() const override;
   Derived DerivedSizes(const Problem& problem) const override;
   std::vector<std::string> DerivedNames() const override;
   std::vector<Problem> EverydayProblems() const override { return EverydayConvs(); }
@@ -279,10 +280,27 @@ Operator::Derived ConvOp::DerivedSizes(const Problem& problem) const {
   return derived;
 }
 
-// All tensors of one problem are there, so that one has every name.
+// Those of axes last: programs that are cached have them in this order.
+std::vector<std::string> ConvOp::SizeNames() const {
+  std::vector<std::string> names = TypedOperator::SizeNames();
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
+    return std::none_of(kAxes.begin(), kAxes.end(), [&](std::string_view axis) {
+      return name.ends_with(fmt::format("_{}", axis));
+    });
+  });
+  return names;
+}
+
 std::vector<std::string> ConvOp::DerivedNames() const {
   std::vector<std::string> names;
-  for (const auto& [name, value] : DerivedSizes(Conv())) names.push_back(name);
+  for (std::string_view axis : kAxes) names.push_back(fmt::format("out_{}", axis));
+  for (std::string_view tensor :
+       {"x_stride_n", "x_stride_c", "w_stride_k", "w_stride_c", "y_stride_n", "y_stride_k"}) {
+    names.emplace_back(tensor);
+  }
+  for (std::string_view tensor : {"x", "w", "y"}) {
+    for (std::string_view axis : kAxes) names.push_back(fmt::format("{}_stride_{}", tensor, axis));
+  }
   return names;
 }
 

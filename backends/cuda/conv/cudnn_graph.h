@@ -1,0 +1,112 @@
+// A Conv as a graph of one operation: the engines that compute it, their knobs, and plans.
+#pragma once
+
+#include <cudnn.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/ops/conv/conv.h"
+#include "attune/space/config.h"
+#include "backends/cuda/cudnn/cudnn.h"
+#include "backends/cuda/cudnn/cudnn_backend.h"
+#include "backends/cuda/cudnn/cudnn_call.h"
+#include "backends/cuda/cudnn/cudnn_knobs.h"
+#include "backends/cuda/cudnn/cudnn_plan.h"
+#include "backends/cuda/conv/cudnn_quick_engines.h"
+
+namespace attune::cuda {
+
+// A plan that was made, or read out of what an earlier one left.
+struct CudnnKeptPlan {
+  CudnnPlan plan;
+  bool is_read = false;
+  std::string json;  // To be kept; empty if it was read, or is made as quickly as read.
+};
+
+// Of workspace, for what serves a first call, which should not empty the device; more than any
+// quick engine wanted.
+inline constexpr size_t kMostQuickBytes = size_t{64} << 20;
+
+// A plan that was made quickly, and the engine that it is of.
+struct CudnnQuickPlan {
+  CudnnPlan plan;
+  CudnnEngineChoice choice;
+};
+
+// Which engines compute a graph: all that give the numbers that were asked for, or of these only
+// those of tensor cores that multiply the operands as they are, neither transformed nor in waves.
+enum class CudnnEngines { kAllowed, kTensorCores };
+
+// The graph of one convolution. Immutable; used by one thread at a time.
+class CudnnGraph {
+ public:
+  // REQUIRES: CheckCudnnConvolves(conv) is ok.
+  static Result<CudnnGraph> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv,
+                                   CudnnEngines engines = CudnnEngines::kAllowed);
+
+  // What the library recommends, best guess first: modes A, B and fallback, in this order and
+  // without repetition. Engines that are not allowed (Allows) are left out.
+  Result<std::vector<Config>> Recommendations() const;
+
+  // What one mode recommends, best guess first; nothing where it does not know the convolution.
+  Result<std::vector<Config>> RecommendationsOf(cudnnBackendHeurMode_t mode) const;
+
+  // Every engine that computes the convolution and is allowed, with the knobs of VariantsOf.
+  Result<std::vector<Config>> Enumeration() const;
+
+  // Recommendations, and behind them what else the enumeration has; of both, engines that compile
+  // when a plan is made come last.
+  Result<std::vector<Config>> AllConfigs() const;
+
+  // The plan of `config`, or the first one for a config without fields: out of `json`, which an
+  // earlier call left for the same, unless that is empty or the library does not take it.
+  Result<CudnnKeptPlan> PlanWith(std::string_view json, const Config& config) const;
+
+  // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
+  // not compute this convolution, or not with these knobs. May compile for seconds.
+  Result<CudnnPlan> PlanOf(const Config& config) const;
+  // The plan of the first recommendation that has one.
+  Result<CudnnPlan> FirstPlan() const;
+
+  // The plan of the first of `choices` that takes the convolution with the numbers that were asked
+  // for, compiles nothing and needs little memory; the library is asked for no recommendation.
+  // kUnsupported if there is none.
+  Result<CudnnQuickPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
+
+  // Recommendations of engines that compile nothing; none where the library has no answer.
+  std::vector<CudnnEngineChoice> QuickRecommendations() const;
+
+  // REQUIRES: the workspace has plan.workspace_bytes.
+  Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
+
+  const Cudnn& library() const;
+
+ private:
+  struct Descriptors;
+
+  explicit CudnnGraph(std::shared_ptr<const Descriptors> descriptors)
+      : descriptors_(std::move(descriptors)) {}
+
+  Result<CudnnDescriptor> Engine(int64_t index) const;
+  // Its engine, if it is allowed and compiles nothing.
+  Result<CudnnDescriptor> QuickEngine(const CudnnEngineChoice& choice) const;
+  // Whether an engine is one of those that may be used, as it says itself.
+  bool Allows(const CudnnDescriptor& engine) const;
+  // Nothing if the engine is not allowed.
+  Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;
+  Status AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const;
+  // Of an allowed engine.
+  Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const;
+
+  std::shared_ptr<const Descriptors> descriptors_;
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,56 @@
+// How a convolution is computed as a product of unfolded windows: what is copied, what is
+// multiplied, and in how many rounds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "attune/base/status.h"
+#include "attune/ops/conv/conv.h"
+#include "backends/cuda/conv/conv_matrices.h"
+#include "backends/cuda/driver/scratch.h"
+#include "backends/cuda/layout/tensor_layout_arguments.h"
+
+namespace attune::cuda {
+
+// One round takes some images through these steps; without addresses, which the workspace and the
+// operands give them.
+//   small image   unfold the large one, multiply by the weights
+//   large image   multiply the small one by the weights into windows of sums, fold those
+//   weights       unfold the large image, multiply by the small one, round by round into one sum
+struct UnfoldedProduct {
+  ConvTensor computed = ConvTensor::kSmall;
+  RepeatedProduct product;  // Once for each round. In place of the large image are its windows.
+  int64_t images = 1;       // Of a round.
+  int64_t rounds = 1;
+  int64_t large_step = 0;  // Elements from one round to the next.
+  int64_t small_step = 0;
+
+  std::optional<Unfold> unfold;      // The large image.
+  std::optional<Fold> fold;          // Into it.
+  std::optional<Unfold> copy_small;  // To where all images are one matrix.
+  std::optional<Unfold>
+      copy_weights;  // To where columns begin at whole words; once for all rounds.
+  // From sums in the workspace to the weights, once behind all rounds: where these are narrower
+  // than sums of several rounds, or begin where no wide store can write them.
+  std::optional<PartialSums> round_sums;
+
+  // In the workspace; 0 for what is not there.
+  size_t windows_bytes = 0;
+  size_t small_bytes = 0;
+  size_t weights_bytes = 0;
+  size_t sums_bytes = 0;
+
+  size_t WorkspaceBytes() const { return windows_bytes + small_bytes + weights_bytes + sums_bytes; }
+};
+
+// What it takes in the workspace keeps to `limit_bytes`: more images than fit are computed in
+// rounds. Windows that are larger than an L2 go through memory twice, so that more at once would
+// gain nothing. kUnsupported with the reason: groups, a bias that cuBLASLt does not add,
+// convolutions that are products of their operands as they are, and those of which not even one
+// image fits, or that exceed another limit.
+Result<UnfoldedProduct> UnfoldedProductOf(const Conv& conv,
+                                          int64_t limit_bytes = kMostScratchBytes);
+
+}  // namespace attune::cuda

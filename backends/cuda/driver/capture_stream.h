@@ -1,0 +1,34 @@
+// A stream of attune's own to capture launches on, instead of those of the program, to which others
+// may enqueue meanwhile.
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+#include <mutex>
+
+#include "attune/base/status.h"
+#include "backends/cuda/driver/driver.h"
+
+namespace attune::cuda {
+
+// Created when it is first needed. Thread-safe.
+class CaptureStream {
+ public:
+  explicit CaptureStream(const Driver& driver) : driver_(driver) {}
+  CaptureStream(const CaptureStream&) = delete;
+  CaptureStream& operator=(const CaptureStream&) = delete;
+  // REQUIRES: its context is current.
+  ~CaptureStream();
+
+  // What `use` returns, which has the stream for itself meanwhile.
+  // REQUIRES: the context is current.
+  Status With(const std::function<Status(CUstream)>& use);
+
+ private:
+  const Driver& driver_;
+  std::mutex mutex_;  // Held while somebody uses the stream.
+  CUstream stream_ = nullptr;
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,44 @@
+// Hardware counters of a chip that need not be here: which there are, what it takes to collect
+// them, and in numbers what was collected.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "backends/cuda/driver/cupti.h"
+
+namespace attune::cuda {
+
+// What the device's half of CUPTI is configured with.
+struct CounterPlan {
+  std::string chip;                   // "GH100"
+  std::vector<std::string> counters;  // "dram__bytes_read.sum", in the order of their values.
+  std::vector<uint8_t> config_image;
+  size_t passes = 0;  // How often the same work has to run until all of them were counted.
+
+  friend bool operator==(const CounterPlan&, const CounterPlan&) = default;
+};
+
+// The chips that this CUPTI knows, as NVIDIA calls them: "GA100" (A100), "GH100" (H100, H200).
+Result<std::vector<std::string>> ChipsWithCounters(const Cupti& cupti);
+
+// Those of `counters` that `chip` has not, in their order; kNotFound lists the chips if it is none.
+Result<std::vector<std::string>> CountersMissing(const Cupti& cupti, const std::string& chip,
+                                                 const std::vector<std::string>& counters);
+
+// kNotFound names all that `chip` has not; kInvalidArgument names those that it has and that cannot
+// be collected as they stand, as "dram__bytes_read" without ".sum". Takes milliseconds.
+Result<CounterPlan> PlanCounters(const Cupti& cupti, const std::string& chip,
+                                 const std::vector<std::string>& counters);
+
+// The values of the plan's counters in one range (one launch, where ranges are automatic) of what a
+// device counted. REQUIRES: CUPTI made `counter_data` for this plan: it believes what stands there,
+// and bytes of anybody else may end the process.
+Result<std::vector<double>> CounterValues(const Cupti& cupti, const CounterPlan& plan,
+                                          std::span<const uint8_t> counter_data, size_t range);
+
+}  // namespace attune::cuda

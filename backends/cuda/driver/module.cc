@@ -1,0 +1,136 @@
+#include "backends/cuda/driver/module.h"
+
+#include <elf.h>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
+
+namespace attune::cuda {
+namespace {
+
+// What a function has without being asked; more has to be opted for.
+constexpr unsigned kUsualSharedBytes = 48 * 1024;
+// More than any function has: 32764 bytes is the most that they may take together.
+constexpr size_t kMostParameters = 32764;
+
+}  // namespace
+
+bool HasVariables(const Artifact& cubin) {
+  // What is no ELF file, such as PTX that somebody else compiled, may have them.
+  const bool is_elf = cubin.bytes.starts_with(ELFMAG);
+  // The section in which NVIDIA's compilers put what is not constant.
+  return !is_elf || cubin.bytes.find(".nv.global") != std::string::npos;
+}
+
+Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape) {
+  if (driver.cuFuncGetAttribute == nullptr || driver.cuOccupancyMaxActiveClusters == nullptr) {
+    return Status::Ok();
+  }
+  int extents[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    // Width, height and depth follow each other.
+    const auto name =
+        static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i);
+    const CUresult code = driver.cuFuncGetAttribute(&extents[i], name, function);
+    const bool is_cluster = code == CUDA_SUCCESS && extents[i] > 0;
+    if (!is_cluster) return Status::Ok();
+  }
+  CUlaunchConfig launch = {};
+  launch.gridDimX = shape.grid[0];
+  launch.gridDimY = shape.grid[1];
+  launch.gridDimZ = shape.grid[2];
+  launch.blockDimX = shape.block[0];
+  launch.blockDimY = shape.block[1];
+  launch.blockDimZ = shape.block[2];
+  launch.sharedMemBytes = shape.shared_bytes;
+  int clusters = 0;
+  const CUresult code = driver.cuOccupancyMaxActiveClusters(&clusters, function, &launch);
+  const bool fits = code == CUDA_SUCCESS && clusters > 0;
+  if (fits) return Status::Ok();
+  if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_CLUSTER_SIZE) {
+    return CudaStatus(driver, code, "Cannot ask how many clusters run at a time");
+  }
+  return Unsupported(fmt::format(
+      "A cluster of {}x{}x{} blocks of {} threads and {} bytes of dynamic shared memory each does "
+      "not fit into this device at once; other configs use smaller clusters or none.",
+      extents[0], extents[1], extents[2], shape.block[0] * shape.block[1] * shape.block[2],
+      shape.shared_bytes));
+}
+
+Result<std::shared_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
+  ATTUNE_RETURN_IF_ERROR(device.Enter());
+  if (HasVariables(cubin)) return LoadAnew(device, cubin);
+  LoadedModules& loaded = device.loaded_modules();
+  // Held while it loads, so that nobody loads it beside us.
+  const std::lock_guard lock(loaded.mutex);
+  std::weak_ptr<Module>& known = loaded.by_code[FingerprintOf(cubin.bytes)];
+  if (std::shared_ptr<Module> module = known.lock()) return module;
+  auto module = LoadAnew(device, cubin);
+  std::erase_if(loaded.by_code, [&](const auto& entry) {
+    return entry.second.expired() && &entry.second != &known;
+  });
+  if (module.ok()) known = *module;
+  return module;
+}
+
+Result<std::shared_ptr<Module>> Module::LoadAnew(CudaDevice& device, const Artifact& cubin) {
+  const DuringCapture allowed(device.driver());
+  std::shared_ptr<Module> module(new Module(device));
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(
+      device.driver(), device.driver().cuModuleLoadData(&module->module_, cubin.bytes.data()),
+      fmt::format("Cannot load {} bytes of machine code on {}", cubin.bytes.size(),
+                  device.entry().spec)));
+  return module;
+}
+
+Module::~Module() {
+  if (module_ == nullptr || !device_.Enter().ok()) return;
+  const DuringCapture allowed(device_.driver());
+  device_.driver().cuModuleUnload(module_);
+}
+
+Result<CUfunction> Module::Function(const std::string& name, unsigned shared_bytes) {
+  const Driver& driver = device_.driver();
+  CUfunction function = nullptr;
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver,
+                                    driver.cuModuleGetFunction(&function, module_, name.c_str()),
+                                    fmt::format("The machine code has no function '{}'", name)));
+  const std::lock_guard lock(mutex_);
+  unsigned& ready_for = shared_bytes_.try_emplace(name, kUsualSharedBytes).first->second;
+  if (shared_bytes > ready_for) {
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(
+        driver,
+        driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  static_cast<int>(shared_bytes)),
+        fmt::format("'{}' cannot have {} bytes of shared memory", name, shared_bytes)));
+    ready_for = shared_bytes;
+  }
+  return function;
+}
+
+std::optional<size_t> Module::ParameterCount(CUfunction function) const {
+  const auto ask = device_.driver().cuFuncGetParamInfo;
+  if (ask == nullptr) return std::nullopt;
+  size_t offset = 0;
+  size_t size = 0;
+  size_t count = 0;
+  while (count < kMostParameters && ask(function, count, &offset, &size) == CUDA_SUCCESS) ++count;
+  return count;
+}
+
+Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments,
+                      CUstream stream) const {
+  const Driver& driver = device_.driver();
+  return CudaStatus(
+      driver,
+      driver.cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                            shape.block[1], shape.block[2], shape.shared_bytes, stream, arguments,
+                            nullptr),
+      fmt::format("Cannot launch {}x{}x{} blocks of {}x{}x{} threads", shape.grid[0], shape.grid[1],
+                  shape.grid[2], shape.block[0], shape.block[1], shape.block[2]));
+}
+
+}  // namespace attune::cuda

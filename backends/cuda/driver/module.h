@@ -1,0 +1,67 @@
+// Machine code on a device: a module and its functions.
+#pragma once
+
+#include <cuda.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/solver/solver.h"
+#include "backends/cuda/driver/cuda_device.h"
+
+namespace attune::cuda {
+
+// Threads of a block, blocks of a grid; dimensions that are not used are 1.
+struct LaunchShape {
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;  // Of dynamic shared memory.
+};
+
+// Whether code has global variables that it may write to.
+bool HasVariables(const Artifact& cubin);
+
+// kUnsupported, with the reason, if the blocks of `function` come in clusters and no
+// multiprocessors of the device that may exchange what they share have room for one: where some are
+// disabled, or are a partition of the device. Ok where the driver does not tell (before CUDA 11.8).
+// REQUIRES: the context of the function is current.
+Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape);
+
+// Unloaded when nobody has it any more; the device outlives it. Thread-safe.
+class Module {
+ public:
+  // The same code is loaded once on a device: whoever comes while somebody has it shares it. So the
+  // second shape that a kernel of any size computes has nothing to load. Code with variables of its
+  // own (HasVariables) is loaded for everybody anew: two shapes may be computed at the same time.
+  static Result<std::shared_ptr<Module>> Load(CudaDevice& device, const Artifact& cubin);
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module();
+
+  // The function `name`, ready for `shared_bytes` of dynamic shared memory, and for what others
+  // have asked for before.
+  Result<CUfunction> Function(const std::string& name, unsigned shared_bytes);
+
+  // How many parameters a function has; none where the driver does not tell (before CUDA 12.4).
+  std::optional<size_t> ParameterCount(CUfunction function) const;
+
+  // Enqueues one launch; `arguments` are addresses of the values.
+  Status Launch(CUfunction function, const LaunchShape& shape, void** arguments,
+                CUstream stream) const;
+
+ private:
+  explicit Module(CudaDevice& device) : device_(device) {}
+  static Result<std::shared_ptr<Module>> LoadAnew(CudaDevice& device, const Artifact& cubin);
+
+  CudaDevice& device_;
+  CUmodule module_ = nullptr;
+  std::mutex mutex_;                              // Guards shared_bytes_.
+  std::map<std::string, unsigned> shared_bytes_;  // That a function was made ready for.
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,73 @@
+#include "backends/cuda/driver/module.h"
+
+#include <gmock/gmock.h>
+
+namespace attune::cuda {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+CUresult NoCluster(int* value, CUfunction_attribute, CUfunction) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult ClusterOfFour(int* value, CUfunction_attribute name, CUfunction) {
+  *value = name == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH ? 4 : 1;
+  return CUDA_SUCCESS;
+}
+
+template <int kClusters, CUresult kCode = CUDA_SUCCESS>
+CUresult Room(int* clusters, CUfunction, const CUlaunchConfig* launch) {
+  const bool is_asked_right = launch->gridDimZ == 4 && launch->blockDimX == 128 &&
+                              launch->sharedMemBytes == 65536 && launch->numAttrs == 0;
+  *clusters = kClusters;
+  return is_asked_right ? kCode : CUDA_ERROR_INVALID_VALUE;
+}
+
+const char kNameOfError[] = "CUDA_ERROR_OF_THE_TEST";
+
+CUresult ErrorText(CUresult, const char** text) {
+  *text = kNameOfError;
+  return CUDA_SUCCESS;
+}
+
+Status Checked(decltype(Driver::cuFuncGetAttribute) attribute,
+               decltype(Driver::cuOccupancyMaxActiveClusters) room) {
+  Driver driver;
+  driver.cuGetErrorName = ErrorText;
+  driver.cuGetErrorString = ErrorText;
+  driver.cuFuncGetAttribute = attribute;
+  driver.cuOccupancyMaxActiveClusters = room;
+  LaunchShape shape;
+  shape.grid[2] = 4;
+  shape.block[0] = 128;
+  shape.shared_bytes = 65536;
+  return CheckClustersFit(driver, nullptr, shape);
+}
+
+TEST(ModuleTest, ClustersThatHaveRoomAndKernelsWithoutAnyAreTaken) {
+  EXPECT_EQ(Checked(ClusterOfFour, Room<1>), Status::Ok());
+  EXPECT_EQ(Checked(NoCluster, Room<0>), Status::Ok());
+}
+
+TEST(ModuleTest, AClusterWithoutRoomIsRefusedBeforeItIsLaunched) {
+  for (const auto room : {Room<0>, Room<0, CUDA_ERROR_INVALID_CLUSTER_SIZE>}) {
+    const Status refused = Checked(ClusterOfFour, room);
+
+    EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(refused.message(),
+                AllOf(HasSubstr("1x1x4 blocks of 128 threads"), HasSubstr("65536 bytes")));
+  }
+}
+
+TEST(ModuleTest, ADriverThatCannotBeAskedOrFailsIsToldFromOneWithoutRoom) {
+  EXPECT_EQ(Checked(ClusterOfFour, nullptr), Status::Ok());
+  EXPECT_EQ(Checked(nullptr, Room<0>), Status::Ok());
+  EXPECT_EQ(Checked(ClusterOfFour, Room<0, CUDA_ERROR_ILLEGAL_ADDRESS>).code(),
+            StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace attune::cuda

@@ -1,0 +1,48 @@
+// What solvers have in common that compute their problem around one product, by any other solver of
+// products.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attune/ops/gemm/gemm.h"
+#include "backends/cuda/gemm/inner_product.h"
+#include "backends/cuda/driver/lazy.h"
+#include "backends/cuda/driver/library_solver.h"
+#include "backends/cuda/driver/nvrtc.h"
+
+namespace attune::cuda {
+
+// Configs are those of InnerProducts; nothing is listed on a device. Subclasses say which product
+// is run, and what is built and run around it.
+class InnerProductSolver : public LibrarySolver {
+ public:
+  Status IsApplicable(const Problem& problem, const Target& target) const final;
+  Result<ConfigSpace> Space(const Problem& problem, const Target& target) const final;
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const final;
+
+ protected:
+  struct Description {
+    SolverId id;
+    std::string operator_name;
+    std::string description;
+  };
+  // Borrows the solvers and the compiler.
+  InnerProductSolver(Description description, std::vector<const Solver*> products,
+                     const Lazy<Nvrtc>& nvrtc);
+
+  const InnerProducts& products() const { return products_; }
+  const Nvrtc& nvrtc() const { return nvrtc_.Get(); }
+
+ private:
+  // Or kUnsupported. REQUIRES: the problem is of the solver's operator.
+  virtual Result<Gemm> ProductOf(const Problem& problem) const = 0;
+
+  std::vector<LibraryReport> Libraries() const final;
+  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const final;
+
+  const InnerProducts products_;
+  const Lazy<Nvrtc>& nvrtc_;
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,42 @@
+// The kernels of tensor_layout.cu as functions of the host, which take the place of one thread
+// after the other. Elements are integers of two bytes and sums floats, so that pairs and words
+// move as those of f16 do, and sums of integers are exact.
+#pragma once
+
+#include <vector>
+
+#include "backends/cuda/layout/tensor_layout.h"
+
+namespace attune::cuda {
+
+using HostElement = short;
+using HostSum = float;
+// The element that stands for a NaN sum.
+inline constexpr HostElement kHostNan = -32768;
+// Of the size of HostElement, for what depends on that.
+inline constexpr DataType kHostType = DataType::kF16;
+
+inline std::vector<HostElement> Narrowed(const std::vector<double>& values) {
+  std::vector<HostElement> elements;
+  for (const double value : values) elements.push_back(static_cast<HostElement>(value));
+  return elements;
+}
+inline std::vector<double> Widened(const std::vector<HostElement>& elements) {
+  return {elements.begin(), elements.end()};
+}
+
+// The parts that a HostElement is split into: multiples of 8 and what they leave.
+HostElement HighOf(HostElement element);
+HostElement LowOf(HostElement element);
+// Those that an f32 is split into on a device.
+float HighOfF32(float value);
+float LowOfF32(float value);
+
+// What launches of ShapeOf() do.
+void RelayoutOnHost(const Relayout& task);
+void SplitOnHost(const Split& task);
+void UnfoldOnHost(const Unfold& task);
+void FoldOnHost(const Fold& task);
+void AddPartsOnHost(const PartialSums& task);
+
+}  // namespace attune::cuda
