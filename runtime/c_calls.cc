@@ -18,6 +18,7 @@
 #include "attune/base/text.h"
 #include "attune/tunable/c_api.h"
 #include "runtime/c_runtime.h"
+#include "runtime/plan_call.h"
 #include "runtime/request.h"
 #include "runtime/settings.h"
 
@@ -47,20 +48,6 @@ char* MessageBuffer() {
   return last_message;
 }
 
-// The operands of a call in the order of Operands(problem).
-struct OperandList {
-  std::array<BufferView, 4> views;
-  size_t count = 0;
-
-  explicit OperandList(const attune_arguments& arguments) {
-    Add(arguments.a);
-    Add(arguments.b);
-    if (arguments.bias != nullptr) Add(arguments.bias);
-    Add(arguments.c);
-  }
-  void Add(const void* address) { views[count++] = {const_cast<void*>(address), 0}; }
-};
-
 // What callers of the first release have.
 constexpr size_t kLeastArgumentsSize = offsetof(attune_arguments, queue);
 
@@ -73,37 +60,6 @@ bool HasWrongSize(const attune_arguments& arguments) {
 Status WrongSize(const attune_arguments& arguments) {
   return CheckStructSize(arguments.struct_size, kLeastArgumentsSize, "the arguments",
                          "ATTUNE_ARGUMENTS_INIT");
-}
-
-void* QueueOf(const attune_arguments& arguments) {
-  const bool has_field = arguments.struct_size >= sizeof arguments;
-  return has_field ? arguments.queue : nullptr;
-}
-
-// Checks that each buffer of the call is a handle of the device.
-Status CheckHandles(const CallerHandles& device, const Plan& plan, const OperandList& operands,
-                    const attune_arguments& call) {
-  const auto check = [&](const void* handle, const BufferUse& use) -> Status {
-    const Status checked = device.CheckHandle(handle, use);
-    if (checked.ok()) [[likely]]
-      return checked;
-    return checked.WithContext("cannot run " + Text(plan.problem()));
-  };
-  const std::span<const BufferUse> uses = plan.operand_uses();
-  for (size_t i = 0; i < uses.size(); ++i) {
-    ATTUNE_RETURN_IF_ERROR(check(operands.views[i].handle, uses[i]));
-  }
-  if (call.workspace == nullptr) return Status::Ok();
-  return check(call.workspace, {"workspace", call.workspace_bytes, true, true});
-}
-
-Status WrongOperands(const Plan& plan, const attune_arguments& arguments) {
-  if (arguments.a == nullptr || arguments.b == nullptr || arguments.c == nullptr) {
-    return InvalidArgument("An operand is null: a, b and c are needed.");
-  }
-  return InvalidArgument(fmt::format("{} {} a bias, and the arguments {} one.",
-                                     Text(plan.problem()), plan.has_bias() ? "has" : "has not",
-                                     arguments.bias != nullptr ? "bring" : "bring not"));
 }
 
 bool HasWholeScalars(const attune_arguments& call) {
@@ -124,102 +80,6 @@ Status NotWhole(const attune_gemm& gemm, CallClasses classes, const attune_argum
   return NotWhole(Text(problem), call);
 }
 
-// Whether the caller's workspace does for the plan.
-bool Fits(const Plan& plan, const attune_arguments& call) {
-  return call.workspace == nullptr || plan.workspace_bytes() <= call.workspace_bytes;
-}
-
-// Runs it on a queue of the caller, with what it needs there beside its operands.
-Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
-                  Arguments& arguments) {
-  const bool has_memory = call.workspace != nullptr;
-  QueueState queue;
-  // Its id matters to those who get memory of it, and costs the driver's time to tell.
-  if (!has_memory && plan.workspace_bytes() > 0) {
-    ATTUNE_ASSIGN_OR_RETURN(queue, server.StateOf(arguments.queue));
-  } else {
-    ATTUNE_ASSIGN_OR_RETURN(queue.recording, server.RecordingOf(arguments.queue));
-  }
-  Plan* serving = &plan;
-  if (queue.recording != 0) [[unlikely]] {
-    if (plan.option().fails_capture) {
-      const uint64_t limit = has_memory ? call.workspace_bytes : kNoWorkspaceLimit;
-      serving = server.FindOrMakeCaptured(plan.problem(), limit);
-      ATTUNE_RETURN_IF_ERROR(serving->failure());
-    }
-    server.queue_memory().Keep(arguments.queue, queue, serving->shared_from_this());
-  }
-  if (has_memory) {
-    arguments.workspace = {call.workspace, 0};
-  } else if (serving->workspace_bytes() > 0) {
-    ATTUNE_ASSIGN_OR_RETURN(
-        arguments.workspace,
-        server.queue_memory().Workspace(arguments.queue, queue, serving->workspace_bytes()));
-  }
-  return serving->Run(arguments);
-}
-
-Status TooManyThreads() {
-  return ResourceExhausted("The program allows fewer threads now than this choice uses.");
-}
-
-// Repeats a call whose plan got no workspace or threads. The failed plan wrote nothing.
-attune_code AfterShortage(PlanServer& server, const Plan& plan, const attune_arguments& call,
-                          const Status& why);
-
-// Inlined whatever the compiler thinks of it: of a small product, a call more is felt.
-// REQUIRES: the caller's workspace does.
-[[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
-                                                  const attune_arguments& call) try {
-  if (!plan.failure().ok()) return Fail(plan.failure());
-  if (!server.Allows(plan)) [[unlikely]]
-    return AfterShortage(server, plan, call, TooManyThreads());
-  const bool has_bias = call.bias != nullptr;
-  if (call.a == nullptr || call.b == nullptr || call.c == nullptr || has_bias != plan.has_bias()) {
-    return Fail(WrongOperands(plan, call));
-  }
-  const OperandList operands(call);
-  if (const CallerHandles* handles = server.caller_handles()) [[unlikely]] {
-    const Status checked = CheckHandles(*handles, plan, operands, call);
-    if (!checked.ok()) return Fail(checked);
-  }
-  Arguments arguments;
-  arguments.operands = {operands.views.data(), operands.count};
-  arguments.alpha = call.alpha;
-  arguments.beta = call.beta;
-  arguments.queue = QueueOf(call);
-  const size_t needed = plan.workspace_bytes();
-  if (arguments.queue != nullptr && plan.asks_queues(call.workspace != nullptr)) [[unlikely]] {
-    const Status ran = RunOnQueue(server, plan, call, arguments);
-    return ran.ok() ? ATTUNE_OK : Fail(ran);
-  }
-  if (needed > 0 && call.workspace != nullptr) {
-    arguments.workspace = {call.workspace, 0};
-  } else if (needed > 0) {
-    auto workspace = server.Workspace(needed);
-    if (!workspace.ok()) return AfterShortage(server, plan, call, workspace.error());
-    arguments.workspace = *workspace;
-  }
-  const Status ran = plan.Run(arguments);
-  return ran.ok() ? ATTUNE_OK : AfterShortage(server, plan, call, ran);
-} catch (const std::bad_alloc&) {
-  return FailWithoutMemory();
-} catch (const std::exception& error) {
-  // Exceptions of libraries must not unwind into C.
-  return FailWith(StatusCode::kInternal, error.what());
-}
-
-[[gnu::noinline]] attune_code AfterShortage(PlanServer& server, const Plan& plan,
-                                            const attune_arguments& call, const Status& why) {
-  if (why.code() != StatusCode::kResourceExhausted) return Fail(why);
-  const uint64_t limit = call.workspace != nullptr ? call.workspace_bytes : kNoWorkspaceLimit;
-  Plan* other = server.FindOrMakeFrugal(plan.problem(), limit);
-  // If even the single-threaded workspace is unavailable, tries a candidate without one.
-  if (other == &plan && limit != 0) other = server.FindOrMakeFrugal(plan.problem(), 0);
-  if (other == nullptr || other == &plan || !other->failure().ok()) return Fail(why);
-  return RunPlan(server, *other, call);
-}
-
 // The call is served whatever becomes of this.
 void NoteDynamicHit(attune_runtime& owner, const PlanKey& key, const Problem& problem) {
   (void)Guarded([&]() -> Status {
@@ -227,21 +87,6 @@ void NoteDynamicHit(attune_runtime& owner, const PlanKey& key, const Problem& pr
     runtime->NoteDynamicHit(key, problem, CurrentDynamicDims());
     return Status::Ok();
   });
-}
-
-// For a caller whose workspace is too small for what serves everybody else. `key` says so, too:
-// each size of a workspace that is too small has a plan of its own.
-attune_code RunWithin(attune_runtime& owner, const PlanKey& key, Problem problem,
-                      const attune_arguments& call) {
-  Runtime* runtime = owner.current();
-  Plan* plan = runtime == nullptr ? nullptr : runtime->server().Find(key);
-  if (plan != nullptr) return RunPlan(runtime->server(), *plan, call);
-  const attune_code code = Guarded([&]() -> Status {
-    ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
-    plan = runtime->server().FindOrMake(key, problem, call.workspace_bytes, QueueOf(call));
-    return Status::Ok();
-  });
-  return code != ATTUNE_OK ? code : RunPlan(runtime->server(), *plan, call);
 }
 
 template <class Call>
@@ -392,6 +237,10 @@ namespace {
 
 Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& problem, uint64_t limit,
                 attune_plan** out) {
+  if (problem.op().call_bytes() != 0) {
+    return InvalidArgument(
+        fmt::format("A plan runs gemm and conv; {} is run by attune_run.", Text(problem)));
+  }
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner->here());
   runtime->NoteDynamic(problem, CurrentDynamicDims());
   auto slot = runtime->server().Pin(key, problem, limit);

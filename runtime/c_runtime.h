@@ -43,6 +43,7 @@ struct attune_runtime {
   attune::Recorder* current_recorder() const;
 
   // CallClasses::wide of a call. Buffers begin where the device likes it; an address tells itself.
+  bool takes_handles() const { return takes_handles_ != 0; }
   int IsWide(const attune_arguments& arguments) const {
     return takes_handles_ | attune::IsWide(arguments);
   }

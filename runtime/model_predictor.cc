@@ -57,7 +57,7 @@ std::vector<std::string> ModelPredictor::notes() const {
 std::shared_ptr<const CandidateModel> ModelPredictor::ModelFor(const Problem& problem) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const File& file : files_) {
-    if (file.model != nullptr && file.model->operator_name() == OperatorName(problem)) {
+    if (file.model != nullptr && file.model->operator_name() == problem.op().name()) {
       return file.model;
     }
   }

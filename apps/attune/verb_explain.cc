@@ -106,7 +106,7 @@ Status Predict(const std::string& file, Evidence& evidence) {
   ATTUNE_ASSIGN_OR_RETURN(
       CandidateModel times,
       CandidateModel::Open(file, OriginOf(evidence.place.target, evidence.place.environment),
-                           OperatorName(evidence.problem)));
+                           evidence.problem.op().name()));
   times.AskForLaunches(LaunchesAt(evidence.place));
   std::vector<Candidate> candidates;
   for (const RecordedSet& set : evidence.sets) {

@@ -29,7 +29,7 @@ const Solver* FindByName(const SolverList& solvers, std::string_view name) {
 
 bool AreEqualButForAlignment(const Problem& a, const Problem& b) {
   const ProblemField* const alignment = FindField(a.op().fields(), kAlignmentField);
-  if (alignment == nullptr || OperatorName(a) != OperatorName(b)) return a == b;
+  if (alignment == nullptr || a.op().name() != b.op().name()) return a == b;
   return a == a.op().With(b, *alignment, alignment->get(a.value()));
 }
 

@@ -70,7 +70,7 @@ CandidateModels::CandidateModels(const ModelLocation& location, const ModelOrigi
 
 const CandidateModel* CandidateModels::For(const Problem& problem) const {
   const auto found = std::ranges::find(
-      models_, OperatorName(problem),
+      models_, problem.op().name(),
       [](const CandidateModel& model) -> std::string_view { return model.operator_name(); });
   return found == models_.end() ? nullptr : &*found;
 }

@@ -76,7 +76,7 @@ Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
   ATTUNE_ASSIGN_OR_RETURN(data.features, ShapeFeatures(operator_name));
   std::map<std::string, uint64_t> configurations;
   for (const TimedCandidate& one : timed) {
-    if (OperatorName(one.problem) != operator_name) {
+    if (one.problem.op().name() != operator_name) {
       ++data.left_out;
       continue;
     }

@@ -71,7 +71,7 @@ TEST(LaunchFeatures, AreThoseOfShapesWithColumnsForKernelsAndHaveANameOfTheirOwn
     EXPECT_EQ(*FeaturesCalled(launches.name, operator_name), launches);
     EXPECT_EQ(*FeaturesCalled("any", operator_name), shapes);
   }
-  EXPECT_FALSE(LaunchFeatures("softmax").ok());
+  EXPECT_FALSE(LaunchFeatures("pool").ok());
 }
 
 // Times are of waves, which no shape says: it takes the launch to know them.

@@ -53,12 +53,8 @@ int64_t MemberOf(const CallMember& member, const void* call) {
 
 }  // namespace
 
-std::string TextOfFields(std::string_view operator_name, std::span<const ProblemField> fields,
-                         const void* value) {
-  std::string text;
-  text.reserve(192);
-  text += operator_name;
-  text += "@1{";
+void AppendFields(std::span<const ProblemField> fields, const void* value, std::string& text) {
+  text += '{';
   const size_t begin = text.size();
   for (const ProblemField& field : fields) {
     if (field.key.empty()) continue;
@@ -70,7 +66,6 @@ std::string TextOfFields(std::string_view operator_name, std::span<const Problem
     AppendValue(field, number, text);
   }
   text += '}';
-  return text;
 }
 
 std::optional<TextError> ReadFields(const TextFields& text, std::span<const ProblemField> fields,

@@ -154,9 +154,8 @@ constexpr ProblemField ElementField(std::string_view key, std::string_view name)
   return field;
 }
 
-// `op@1{key=value,...}` in the order of the table, without what has its fallback.
-std::string TextOfFields(std::string_view operator_name, std::span<const ProblemField> fields,
-                         const void* value);
+// `{key=value,...}` in the order of the table, without what has its fallback, behind `text`.
+void AppendFields(std::span<const ProblemField> fields, const void* value, std::string& text);
 
 // Reads a text into `value`. Nothing if it is well-formed.
 std::optional<TextError> ReadFields(const TextFields& text, std::span<const ProblemField> fields,

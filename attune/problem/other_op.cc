@@ -130,7 +130,8 @@ Status OtherOperator::Validate(const Problem& problem) const {
   if (!IsOperatorWord(other.op)) {
     return InvalidArgument(fmt::format("Operator name {} is not {}.", Quoted(other.op), kWord));
   }
-  if (FindOperator(other.op) != nullptr) {
+  const Operator* const known = FindOperator(other.op);
+  if (known != nullptr && known->version() == 1) {
     return InvalidArgument(
         fmt::format("Operator {} has fields of its own, and takes no others.", other.op));
   }

@@ -9,17 +9,18 @@
 namespace attune {
 namespace {
 
-constexpr int kVersion = 1;
+// Of an operator that is not known.
+constexpr int kOtherVersion = 1;
 
 Parsed<Problem> ReadKnown(const TextFields& text) {
-  if (text.version != kVersion) {
-    return ErrorAtOffset(text.name.size() + 1,
-                         fmt::format("{} has version {}; this program knows version {}.",
-                                     Quoted(text.name), text.version, kVersion));
-  }
   const Operator* const known = FindOperator(text.name);
-  const OtherOp* const other = nullptr;
-  return (known != nullptr ? *known : OperatorOf(other)).Read(text);
+  if (known != nullptr && text.version == known->version()) return known->Read(text);
+  if (text.version == kOtherVersion)
+    return OperatorOf(static_cast<const OtherOp*>(nullptr)).Read(text);
+  return ErrorAtOffset(
+      text.name.size() + 1,
+      fmt::format("{} has version {}; this program knows version {}.", Quoted(text.name),
+                  text.version, known != nullptr ? known->version() : kOtherVersion));
 }
 
 }  // namespace

@@ -25,7 +25,13 @@ class TypedOperator : public Operator {
 
   std::string TextOf(const Problem& problem) const final {
     const T value = Normal(Of(problem));
-    return TextOfFields(name(), fields(), &value);
+    std::string text;
+    text.reserve(192);
+    text += name();
+    text += '@';
+    text += std::to_string(version());
+    AppendFields(fields(), &value, text);
+    return text;
   }
 
   Parsed<Problem> Read(const TextFields& text) const final {

@@ -14,6 +14,7 @@
 #include "attune/base/random.h"
 #include "attune/numeric/element.h"
 #include "attune/numeric/parallel_for.h"
+#include "attune/ops/registry.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/problem/reference.h"
 #include "attune/verify/fill.h"
@@ -54,6 +55,15 @@ constexpr int64_t kSlice = 1 << 16;
 size_t RoundUp(size_t size) { return (size + kPage - 1) / kPage * kPage; }
 
 Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) {
+  if (operands.empty()) {
+    std::string known;
+    for (const Operator* op : Operators()) {
+      if (op->reference() != nullptr)
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", op->name());
+    }
+    return Unsupported(fmt::format("Operator {} has no reference here; there are those of {}.",
+                                   OperatorName(problem), known));
+  }
   if (IsOwnKernel(problem)) {
     for (const Operand& operand : operands) {
       if (operand.role == OperandRole::kIn) continue;
@@ -62,7 +72,7 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
     return Status::Ok();
   }
   const Reference* const reference = problem.op().reference();
-  if (operands.empty() || reference == nullptr) {
+  if (reference == nullptr) {
     return Unsupported(fmt::format("Operator {} has no reference here.", OperatorName(problem)));
   }
   return reference->CheckVerifiable(problem);

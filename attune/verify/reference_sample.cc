@@ -115,7 +115,11 @@ Status CheckCounts(const Problem& problem, std::span<const double> reference) {
 Status CheckReference(const Problem& problem, std::span<const std::span<const std::byte>> inputs,
                       std::span<const double> reference, uint64_t seed) {
   ATTUNE_RETURN_IF_ERROR(CheckCounts(problem, reference));
-  const auto shape = SourceOf(problem, inputs, {})->shape();
+  const auto products = SourceOf(problem, inputs, {});
+  if (products == nullptr) {
+    return DataLoss("Only references that are sums of products can be checked by a sample.");
+  }
+  const auto shape = products->shape();
   const std::vector<ElementPlace> places = PlacesOf(shape, seed);
   const RoundingBound bound(problem, shape.k);
   std::vector<Status> found(places.size());

@@ -15,6 +15,7 @@
 #include "backends/host/host_device.h"
 #include "backends/host/kernels/kernel_choice.h"
 #include "backends/host/library_report.h"
+#include "backends/host/operators.h"
 #include "backends/host/own_kernels.h"
 #include "backends/host/peaks.h"
 #include "backends/host/perf_counters.h"
@@ -130,6 +131,7 @@ class HostBackend final : public Backend {
     const Result<BlasLibrary*> openblas = openblas_.Get();
     if (openblas.ok()) environment["library.openblas.core"] = (*openblas)->core();
     environment.merge(DescribeOwnKernels(cpu_.level));
+    environment.merge(DescribeOperators(cpu_.level));
     environment.merge(DescribeExecution());
     return environment;
   }
@@ -176,6 +178,10 @@ class HostBackend final : public Backend {
     MoveAll(brought, "gemm", solvers_);
     MoveAll(own, "gemm", solvers_);
     MakeConvSolvers(brought);
+    for (auto& solver : brought) {
+      if (solver != nullptr) solvers_.push_back(std::move(solver));
+    }
+    AddOperatorSolvers({&pool_, cpu_.level}, solvers_);
   }
 
   // Those of libraries first, then ours, which compute with any of the products.

@@ -22,6 +22,12 @@
 namespace attune::model {
 namespace {
 
+std::vector<std::string> OperatorNames() {
+  std::vector<std::string> names;
+  for (const Operator* op : Operators()) names.emplace_back(op->name());
+  return names;
+}
+
 Result<std::shared_ptr<const LaunchSource>> LaunchesFor(const RecordPlace& at, bool dry_run) {
   if (!dry_run) return LaunchesAt(at.place);
   if (at.has_device()) return DryRunsAt(at.place);
@@ -169,7 +175,7 @@ void AddSourceOptions(CLI::App& verb, Sources& sources) {
       ->excludes(miopen)
       ->excludes(csv);
   verb.add_option("--operator", sources.operator_name, "Where there are times of several")
-      ->check(CLI::IsMember({"conv", "gemm"}))
+      ->check(CLI::IsMember(OperatorNames()))
       ->excludes(miopen);
   verb.add_option("--device-name", sources.origin_device, "What device the times are of")
       ->check(SeenText());

@@ -404,8 +404,8 @@ class ConvRef final : public Reference {
  public:
   Status CheckVerifiable(const Problem& problem) const override {
     const Conv& conv = problem.Get<Conv>();
-    if (!IsInteger(conv.type)) return CheckTypeOfOutput("y", conv.type);
-    return Unsupported("Of integers, products of matrices are checked, and no convolutions.");
+    if (!IsInteger(conv.type)) return CheckTypeOfOutput(OperandsOf(conv).back().name, conv.type);
+    return Unsupported("Of integers, products of i8 into i32 are checked, and no convolutions.");
   }
   double MultiplyAdds(const Problem& problem) const override {
     return MultiplyAddsOfProducts(problem);

@@ -1,0 +1,46 @@
+// Softmax along one axis of a packed tensor, outer x length x inner:
+//
+//   forward    y = exp(z - max z) / sum exp(z - max z),  z = alpha x + mask
+//   logarithm  y = z - max z - log sum exp(z - max z)
+//   backward   dx = alpha y (dy - sum y dy), of the logarithm dx = alpha (dy - exp(y) sum dy)
+#pragma once
+
+#include <cstdint>
+
+#include "attune/base/status.h"
+#include "attune/numeric/data_type.h"
+
+namespace attune {
+
+enum class SoftmaxMask {
+  kNone,
+  kCausal,    // Row r sees positions 0 to r modulo queries: the lower triangle from the left.
+  kAdditive,  // Row r modulo queries of a tensor queries x length is added.
+};
+
+struct Softmax {
+  int64_t outer = 1;
+  int64_t length = 1;
+  int64_t inner = 1;
+  bool backward = false;
+  bool logarithm = false;
+  // Forward and with inner = 1 only; a causal one without a logarithm, which would be infinite.
+  SoftmaxMask mask = SoftmaxMask::kNone;
+  int64_t queries = 1;             // Rows of the mask; divides outer, 1 without a mask.
+  bool scaled = false;             // Whether alpha is other than 1.
+  DataType type = DataType::kF32;  // f32, f16 or bf16, of every operand.
+  int alignment_bytes = 64;
+  bool deterministic = false;
+
+  friend bool operator==(const Softmax&, const Softmax&) = default;
+};
+
+class Operator;
+const Operator& SoftmaxOperator();
+inline const Operator& OperatorOf(const Softmax*) { return SoftmaxOperator(); }
+
+// What is wrong with `softmax`, naming field, value and limit: extents in [1, 2^31), a tensor of
+// less than 2^40 elements, a mask where there can be none, a type without a softmax.
+Status Validate(const Softmax& softmax);
+
+}  // namespace attune

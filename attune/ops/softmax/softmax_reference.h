@@ -1,0 +1,13 @@
+// The right answers of softmax. Private to this folder.
+#pragma once
+
+#include "attune/problem/reference.h"
+
+namespace attune {
+
+// The alpha that a scaled softmax is measured and verified with.
+inline constexpr double kSoftmaxScale = 0.125;
+
+const Reference& SoftmaxReference();
+
+}  // namespace attune

@@ -1,0 +1,44 @@
+/* Softmax and log-softmax, forward and backward, along any axis of a packed tensor. */
+#ifndef ATTUNE_OPS_SOFTMAX_H_
+#define ATTUNE_OPS_SOFTMAX_H_
+
+#include "attune/operators.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum attune_softmax_mask {
+  ATTUNE_SOFTMAX_NO_MASK = 0,
+  ATTUNE_SOFTMAX_CAUSAL = 1,  /* Row r sees positions 0 to r modulo queries. */
+  ATTUNE_SOFTMAX_ADDITIVE = 2 /* A tensor queries x length is added, row r modulo queries of it. */
+} attune_softmax_mask;
+
+/* The tensor is outer x length x inner, and the sums run along length: of a packed tensor with any
+ * axis, outer is the product of the extents before the axis and inner that of those behind it.
+ * Forward: y = softmax(alpha x + mask), or its logarithm. Backward: dx from y and dy. Zeros count
+ * as 1. */
+typedef struct attune_softmax {
+  int64_t outer, length, inner;
+  int64_t queries;   /* Rows of the mask; divides outer. 1 without a mask. */
+  int32_t direction; /* 0: forward. 1: dx from y and dy, without a mask: y has it. */
+  int32_t logarithm; /* 1: log-softmax. */
+  int32_t mask;      /* attune_softmax_mask; needs inner = 1, a causal one logarithm = 0. */
+  int32_t scaled;    /* 1: x, going back dx, is multiplied by alpha of the call; 0: alpha is 1. */
+  int32_t type;      /* ATTUNE_F32, ATTUNE_F16 or ATTUNE_BF16, of every operand. */
+  int32_t deterministic;
+  int32_t alignment_bytes; /* Of every operand, a power of two; 0: that of an element. */
+  int32_t reserved;        /* 0 */
+} attune_softmax;
+
+/* Operands: forward x, [mask], y; backward y, dy, dx. */
+static inline attune_code attune_run_softmax(attune_runtime* runtime, const attune_softmax* softmax,
+                                             const attune_operands* operands) {
+  return attune_run(runtime, "softmax", softmax, sizeof *softmax, operands);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTUNE_OPS_SOFTMAX_H_ */

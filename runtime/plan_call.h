@@ -1,0 +1,214 @@
+// From a plan and the buffers of a C call to its run: workspace, queue, handles, and what serves
+// when the process is short of something. Private to the C functions.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "attune/attune.h"
+#include "attune/operators.h"
+#include "runtime/c_runtime.h"
+#include "runtime/request.h"
+
+namespace attune {
+
+// More than any operator has.
+inline constexpr size_t kMostOperands = 16;
+
+// The operands of a call in the order of Operands(problem). Room for no more than its kind of call
+// has, because all of it is initialised, which a small product feels.
+template <size_t kMost>
+struct OperandList {
+  std::array<BufferView, kMost> views;
+  size_t count = 0;
+
+  void Add(const void* address) { views[count++] = {const_cast<void*>(address), 0}; }
+};
+
+inline OperandList<4> OperandsOf(const attune_arguments& arguments) {
+  OperandList<4> list;
+  list.Add(arguments.a);
+  list.Add(arguments.b);
+  if (arguments.bias != nullptr) list.Add(arguments.bias);
+  list.Add(arguments.c);
+  return list;
+}
+
+// REQUIRES: they are as many as those of a problem.
+inline OperandList<kMostOperands> OperandsOf(const attune_operands& operands) {
+  OperandList<kMostOperands> list;
+  for (size_t i = 0; i < operands.count; ++i) list.Add(operands.data[i]);
+  return list;
+}
+
+inline void* QueueOf(const attune_arguments& arguments) {
+  const bool has_field = arguments.struct_size >= sizeof arguments;
+  return has_field ? arguments.queue : nullptr;
+}
+inline void* QueueOf(const attune_operands& operands) { return operands.queue; }
+
+// Checks that each buffer of the call is a handle of the device.
+template <class Buffers>
+Status CheckHandles(const CallerHandles& device, const Plan& plan,
+                    std::span<const BufferView> operands, const Buffers& call) {
+  const auto check = [&](const void* handle, const BufferUse& use) -> Status {
+    const Status checked = device.CheckHandle(handle, use);
+    if (checked.ok()) [[likely]]
+      return checked;
+    return checked.WithContext("cannot run " + Text(plan.problem()));
+  };
+  const std::span<const BufferUse> uses = plan.operand_uses();
+  for (size_t i = 0; i < uses.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(check(operands[i].handle, uses[i]));
+  }
+  if (call.workspace == nullptr) return Status::Ok();
+  return check(call.workspace, {"workspace", call.workspace_bytes, true, true});
+}
+
+inline bool HasOperands(const Plan& plan, const attune_arguments& call) {
+  const bool has_bias = call.bias != nullptr;
+  return call.a != nullptr && call.b != nullptr && call.c != nullptr && has_bias == plan.has_bias();
+}
+
+inline bool HasOperands(const Plan& plan, const attune_operands& call) {
+  return call.count == plan.operand_uses().size() && call.data != nullptr &&
+         std::find(call.data, call.data + call.count, nullptr) == call.data + call.count;
+}
+
+inline Status WrongOperands(const Plan& plan, const attune_operands& call) {
+  std::string names;
+  for (const Operand& operand : Operands(plan.problem())) names += " " + operand.name;
+  return InvalidArgument(
+      fmt::format("{} has the {} operands{}; the call brings {}, and none may be null.",
+                  Text(plan.problem()), plan.operand_uses().size(), names, call.count));
+}
+
+inline Status WrongOperands(const Plan& plan, const attune_arguments& arguments) {
+  if (arguments.a == nullptr || arguments.b == nullptr || arguments.c == nullptr) {
+    return InvalidArgument("An operand is null: a, b and c are needed.");
+  }
+  return InvalidArgument(fmt::format("{} {} a bias, and the arguments {} one.",
+                                     Text(plan.problem()), plan.has_bias() ? "has" : "has not",
+                                     arguments.bias != nullptr ? "bring" : "bring not"));
+}
+
+// Whether the caller's workspace does for the plan.
+template <class Buffers>
+bool Fits(const Plan& plan, const Buffers& call) {
+  return call.workspace == nullptr || plan.workspace_bytes() <= call.workspace_bytes;
+}
+
+// Runs it on a queue of the caller, with what it needs there beside its operands.
+template <class Buffers>
+Status RunOnQueue(PlanServer& server, Plan& plan, const Buffers& call, Arguments& arguments) {
+  const bool has_memory = call.workspace != nullptr;
+  QueueState queue;
+  // Its id matters to those who get memory of it, and costs the driver's time to tell.
+  if (!has_memory && plan.workspace_bytes() > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(queue, server.StateOf(arguments.queue));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(queue.recording, server.RecordingOf(arguments.queue));
+  }
+  Plan* serving = &plan;
+  if (queue.recording != 0) [[unlikely]] {
+    if (plan.option().fails_capture) {
+      const uint64_t limit = has_memory ? call.workspace_bytes : kNoWorkspaceLimit;
+      serving = server.FindOrMakeCaptured(plan.problem(), limit);
+      ATTUNE_RETURN_IF_ERROR(serving->failure());
+    }
+    server.queue_memory().Keep(arguments.queue, queue, serving->shared_from_this());
+  }
+  if (has_memory) {
+    arguments.workspace = {call.workspace, 0};
+  } else if (serving->workspace_bytes() > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        arguments.workspace,
+        server.queue_memory().Workspace(arguments.queue, queue, serving->workspace_bytes()));
+  }
+  return serving->Run(arguments);
+}
+
+inline Status TooManyThreads() {
+  return ResourceExhausted("The program allows fewer threads now than this choice uses.");
+}
+
+// Repeats a call whose plan got no workspace or threads. The failed plan wrote nothing.
+template <class Buffers>
+attune_code AfterShortage(PlanServer& server, const Plan& plan, const Buffers& call,
+                          const Status& why);
+
+// Inlined whatever the compiler thinks of it: of a small product, a call more is felt.
+// REQUIRES: the caller's workspace does.
+template <class Buffers>
+[[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
+                                                  const Buffers& call) try {
+  if (!plan.failure().ok()) return Fail(plan.failure());
+  if (!server.Allows(plan)) [[unlikely]]
+    return AfterShortage(server, plan, call, TooManyThreads());
+  if (!HasOperands(plan, call)) return Fail(WrongOperands(plan, call));
+  const auto list = OperandsOf(call);
+  const std::span<const BufferView> operands(list.views.data(), list.count);
+  if (const CallerHandles* handles = server.caller_handles()) [[unlikely]] {
+    const Status checked = CheckHandles(*handles, plan, operands, call);
+    if (!checked.ok()) return Fail(checked);
+  }
+  Arguments arguments;
+  arguments.operands = operands;
+  arguments.alpha = call.alpha;
+  arguments.beta = call.beta;
+  arguments.queue = QueueOf(call);
+  const size_t needed = plan.workspace_bytes();
+  if (arguments.queue != nullptr && plan.asks_queues(call.workspace != nullptr)) [[unlikely]] {
+    const Status ran = RunOnQueue(server, plan, call, arguments);
+    return ran.ok() ? ATTUNE_OK : Fail(ran);
+  }
+  if (needed > 0 && call.workspace != nullptr) {
+    arguments.workspace = {call.workspace, 0};
+  } else if (needed > 0) {
+    auto workspace = server.Workspace(needed);
+    if (!workspace.ok()) return AfterShortage(server, plan, call, workspace.error());
+    arguments.workspace = *workspace;
+  }
+  const Status ran = plan.Run(arguments);
+  return ran.ok() ? ATTUNE_OK : AfterShortage(server, plan, call, ran);
+} catch (const std::bad_alloc&) {
+  return FailWithoutMemory();
+} catch (const std::exception& error) {
+  // Exceptions of libraries must not unwind into C.
+  return FailWith(StatusCode::kInternal, error.what());
+}
+
+template <class Buffers>
+[[gnu::noinline]] attune_code AfterShortage(PlanServer& server, const Plan& plan,
+                                            const Buffers& call, const Status& why) {
+  if (why.code() != StatusCode::kResourceExhausted) return Fail(why);
+  const uint64_t limit = call.workspace != nullptr ? call.workspace_bytes : kNoWorkspaceLimit;
+  Plan* other = server.FindOrMakeFrugal(plan.problem(), limit);
+  // If even the single-threaded workspace is unavailable, tries a candidate without one.
+  if (other == &plan && limit != 0) other = server.FindOrMakeFrugal(plan.problem(), 0);
+  if (other == nullptr || other == &plan || !other->failure().ok()) return Fail(why);
+  return RunPlan(server, *other, call);
+}
+
+// For a caller whose workspace is too small for what serves everybody else. `key` says so, too:
+// each size of a workspace that is too small has a plan of its own.
+template <class Buffers>
+attune_code RunWithin(attune_runtime& owner, const PlanKey& key, Problem problem,
+                      const Buffers& call) {
+  Runtime* runtime = owner.current();
+  Plan* plan = runtime == nullptr ? nullptr : runtime->server().Find(key);
+  if (plan != nullptr) return RunPlan(runtime->server(), *plan, call);
+  const attune_code code = Guarded([&]() -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
+    plan = runtime->server().FindOrMake(key, problem, call.workspace_bytes, QueueOf(call));
+    return Status::Ok();
+  });
+  return code != ATTUNE_OK ? code : RunPlan(runtime->server(), *plan, call);
+}
+
+}  // namespace attune
