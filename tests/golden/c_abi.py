@@ -15,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("attune/attune.h", "attune/capture.h", "attune/kernels.h", "attune/profile.h",
-           "attune/tunable.h")
+HEADERS = ("attune/attune.h", "attune/capture.h", "attune/kernels.h", "attune/operators.h", "attune/ops/softmax.h",
+           "attune/profile.h", "attune/tunable.h")
 EXPORTED = r'__attribute__\s*\(\(visibility\("default"\)\)\)'
 
 

@@ -99,6 +99,7 @@ class SoftmaxOp final : public TypedOperator<Softmax> {
   Scalars ScalarsOf(const Problem& problem) const override {
     return {Of(problem).scaled ? kSoftmaxScale : 1, 0};
   }
+  bool PromisesSpecialValues() const override { return true; }
   const Reference* reference() const override { return &SoftmaxReference(); }
   std::vector<Problem> EverydayProblems() const override;
 

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "attune/base/never_destroyed.h"
 #include "attune/numeric/element.h"
+#include "attune/numeric/encoded_values.h"
 #include "attune/numeric/parallel_for.h"
 #include "attune/ops/softmax/softmax.h"
 #include "attune/ops/softmax/softmax_reference.h"
@@ -15,8 +19,12 @@ namespace {
 
 // Elements for each task: some 0.1 ms.
 constexpr int64_t kTaskElements = 1 << 14;
+// Longer lines are not tested with special values: each test computes two of them on one core.
+constexpr int64_t kLongestTested = 1 << 22;
 // An exponential and its neighbours, in multiply-adds.
 constexpr double kCostOfElement = 20;
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 // The elements along the axis for one place of the other two.
 struct Line {
@@ -31,43 +39,27 @@ Line LineOf(const Softmax& softmax, int64_t index) {
   return {outer * softmax.length * softmax.inner + index % softmax.inner, softmax.inner, outer};
 }
 
-class Forward {
- public:
-  Forward(const Softmax& softmax, std::span<const OperandValues> inputs, std::span<double> y)
-      : softmax_(softmax),
-        x_(inputs[0]),
-        mask_(softmax.mask == SoftmaxMask::kAdditive ? inputs[1].data() : nullptr),
-        y_(y),
-        scale_(softmax.scaled ? kSoftmaxScale : 1) {}
-
-  void Compute(const Line& line) const {
-    double largest = -std::numeric_limits<double>::infinity();
-    for (int64_t i = 0; i < softmax_.length; ++i) largest = std::max(largest, Z(line, i));
-    double sum = 0;
-    for (int64_t i = 0; i < softmax_.length; ++i) sum += std::exp(Z(line, i) - largest);
-    const double log_sum = std::log(sum);
-    for (int64_t i = 0; i < softmax_.length; ++i) {
-      const double z = Z(line, i) - largest;
-      y_[static_cast<size_t>(line.At(i))] = softmax_.logarithm ? z - log_sum : std::exp(z) / sum;
-    }
+// One line going forward. `X` and `Mask` are values by offsets.
+template <class X, class Mask, class Y>
+void ComputeForward(const Softmax& softmax, const Line& line, const X& x, const Mask& mask, Y y) {
+  const double scale = softmax.scaled ? kSoftmaxScale : 1;
+  const int64_t query = line.row % softmax.queries;
+  const auto z_at = [&](int64_t i) {
+    if (softmax.mask == SoftmaxMask::kCausal && i > query) return kMinusInfinity;
+    const double z = scale * x[static_cast<size_t>(line.At(i))];
+    if (softmax.mask != SoftmaxMask::kAdditive) return z;
+    return z + mask[static_cast<size_t>(query * softmax.length + i)];
+  };
+  double largest = kMinusInfinity;
+  for (int64_t i = 0; i < softmax.length; ++i) largest = std::max(largest, z_at(i));
+  double sum = 0;
+  for (int64_t i = 0; i < softmax.length; ++i) sum += std::exp(z_at(i) - largest);
+  const double log_sum = std::log(sum);
+  for (int64_t i = 0; i < softmax.length; ++i) {
+    const double z = z_at(i) - largest;
+    y[static_cast<size_t>(line.At(i))] = softmax.logarithm ? z - log_sum : std::exp(z) / sum;
   }
-
- private:
-  double Z(const Line& line, int64_t i) const {
-    const int64_t query = line.row % softmax_.queries;
-    if (softmax_.mask == SoftmaxMask::kCausal && i > query) {
-      return -std::numeric_limits<double>::infinity();
-    }
-    const double z = scale_ * x_[static_cast<size_t>(line.At(i))];
-    return mask_ == nullptr ? z : z + mask_[query * softmax_.length + i];
-  }
-
-  const Softmax& softmax_;
-  const OperandValues& x_;
-  const double* const mask_;
-  const std::span<double> y_;
-  const double scale_;
-};
+}
 
 void ComputeBackward(const Softmax& softmax, std::span<const OperandValues> inputs,
                      const Line& line, std::span<double> dx) {
@@ -86,6 +78,64 @@ void ComputeBackward(const Softmax& softmax, std::span<const OperandValues> inpu
   }
 }
 
+// The first and the last line with special numbers in them: one far above the others, so that
+// exponentials overflow unless the largest is taken off; NaN; infinities.
+class SpecialLines final : public SpecialValues {
+ public:
+  SpecialLines(const Softmax& softmax, const ReferenceData& data, double value)
+      : softmax_(softmax), tolerance_(SoftmaxReference().ToleranceOf(softmax)) {
+    const int64_t lines = softmax.outer * softmax.inner;
+    AddLine(LineOf(softmax, lines - 1), data, value);
+    if (lines > 1) AddLine(LineOf(softmax, 0), data, value);
+  }
+
+  std::vector<PlantedElement> planted() const override { return planted_; }
+
+  Result<std::optional<std::string>> FindWrong(const ElementReader& read) const override {
+    const size_t output = softmax_.mask == SoftmaxMask::kAdditive ? 2 : 1;
+    for (const auto& [offset, right] : right_) {
+      ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read(output, offset, 1));
+      const double actual = DecodeElement(softmax_.type, bytes.data(), 0);
+      const bool is_right = std::isnan(right)   ? std::isnan(actual)
+                            : std::isinf(right) ? actual == right
+                                                : std::abs(actual - right) <= tolerance_.Of(right);
+      if (is_right) continue;
+      return std::optional(fmt::format("element {} is {:.9g}, expected {:.9g}", offset, actual,
+                                       std::isnan(right) ? std::abs(right) : right));
+    }
+    return std::optional<std::string>();
+  }
+
+ private:
+  // Compared at either end of a line; what is in between is like it.
+  static constexpr int64_t kComparedAtAnEnd = 20;
+
+  void AddLine(const Line& line, const ReferenceData& data, double value) {
+    const int64_t query = line.row % softmax_.queries;
+    const bool is_causal = softmax_.mask == SoftmaxMask::kCausal;
+    const int64_t at = is_causal ? std::min(query, softmax_.length - 1) : softmax_.length - 1;
+    std::vector<double> x(static_cast<size_t>(softmax_.length));
+    for (int64_t i = 0; i < softmax_.length; ++i) {
+      x[static_cast<size_t>(i)] = DecodeElement(softmax_.type, data.inputs[0].data(), line.At(i));
+    }
+    x[static_cast<size_t>(at)] = value;
+    planted_.push_back({0, line.At(at), softmax_.type, value});
+    const bool is_additive = softmax_.mask == SoftmaxMask::kAdditive;
+    const EncodedValues mask(softmax_.type, is_additive ? data.inputs[1].data() : nullptr);
+    std::vector<double> y(x.size());
+    ComputeForward(softmax_, {0, 1, line.row}, x, mask, std::span<double>(y));
+    for (int64_t i = 0; i < softmax_.length; ++i) {
+      if (i >= kComparedAtAnEnd && i < softmax_.length - kComparedAtAnEnd) continue;
+      right_.emplace_back(line.At(i), y[static_cast<size_t>(i)]);
+    }
+  }
+
+  const Softmax softmax_;
+  const Tolerance tolerance_;
+  std::vector<PlantedElement> planted_;
+  std::vector<std::pair<int64_t, double>> right_;  // By offset.
+};
+
 class SoftmaxRef final : public Reference {
  public:
   Status CheckVerifiable(const Problem&) const override { return Status::Ok(); }
@@ -99,7 +149,7 @@ class SoftmaxRef final : public Reference {
   void Compute(const Problem& problem, std::span<const OperandValues> inputs,
                std::span<double> results, WorkWatch& watch) const override {
     const Softmax& softmax = problem.Get<Softmax>();
-    const Forward forward(softmax, inputs, results);
+    const OperandValues& mask = inputs.back();
     const int64_t lines = softmax.outer * softmax.inner;
     const int64_t each = std::max<int64_t>(1, kTaskElements / softmax.length);
     ParallelFor((lines + each - 1) / each, [&](int64_t task) {
@@ -110,13 +160,26 @@ class SoftmaxRef final : public Reference {
         if (softmax.backward) {
           ComputeBackward(softmax, inputs, line, results);
         } else {
-          forward.Compute(line);
+          ComputeForward(softmax, line, inputs[0], mask, results);
         }
       }
     });
   }
 
   Tolerance ToleranceOf(const Problem& problem) const override;
+
+  std::vector<std::unique_ptr<SpecialValues>> SpecialValuesOf(
+      const Problem& problem, const ReferenceData& data) const override {
+    std::vector<std::unique_ptr<SpecialValues>> tests;
+    const Softmax& softmax = problem.Get<Softmax>();
+    if (softmax.backward || softmax.length > kLongestTested) return tests;
+    // The largest number of f16 is 65504.
+    for (const double value :
+         {1e4, std::numeric_limits<double>::quiet_NaN(), -kMinusInfinity, kMinusInfinity}) {
+      tests.push_back(std::make_unique<SpecialLines>(softmax, data, value));
+    }
+    return tests;
+  }
 };
 
 // Inputs are in [-1, 1], so that exponents lie within some units. Forward, an element carries the

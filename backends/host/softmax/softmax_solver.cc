@@ -116,7 +116,8 @@ class SoftmaxSolver final : public Solver {
         id_{"host.softmax", 1},
         traits_{.description = "Softmax by our own kernels, on our threads",
                 .operator_name = "softmax",
-                .instant = true} {}
+                .instant = true,
+                .ieee_special_values = true} {}
 
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }

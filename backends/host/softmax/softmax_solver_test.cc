@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/ops/softmax/softmax.h"
+#include "attune/verify/special_values.h"
 #include "attune/verify/verifier.h"
 #include "backends/host/host_backend.h"
 
@@ -45,6 +46,10 @@ class HostSoftmaxTest : public testing::Test {
       EXPECT_FALSE(verdict.failure.has_value())
           << Text(problem) << " " << Text(Candidate{solver_->id(), space->At(i)}) << ": "
           << verdict.failure->message;
+      const auto lost = CheckSpecialValues(**executable, *device_, *operands, *data, problem);
+      EXPECT_FALSE(lost.has_value())
+          << Text(problem) << " " << Text(Candidate{solver_->id(), space->At(i)}) << ": "
+          << lost->message;
     }
   }
 
