@@ -17,8 +17,8 @@ namespace attune {
 bool CallsMiopenDriver(std::string_view line);
 
 // The problems that the command runs, each validated: one for each direction of a convolution (all
-// three with -F 0 or without -F), one for any other operator. What MIOpenDriver knows and
-// an operator cannot express becomes an OtherOp, so that it is imported as unsupported. Unknown
+// three with -F 0 or without -F), one for any other operator. What MIOpenDriver knows and an
+// operator cannot express becomes an OtherOp, so that it is imported as unsupported. Unknown
 // flags, malformed values and impossible sizes are errors.
 Parsed<std::vector<Problem>> ReadDriverCommand(std::string_view line);
 

@@ -31,9 +31,9 @@ std::vector<std::filesystem::path> ChosenKernelFiles();
 std::vector<LibraryReport> MissingKernelFolders();
 
 // Every *.json of `folders`, and of folders in them that are named after operators, that is for
-// `language`, or broken. A user's kernel brings a second
-// kernel, its reference. A name that an earlier folder has
-// already is skipped: that is how a user replaces a kernel. Two files of one folder with the same
+// `language`, or broken. A user's kernel brings a second kernel, its reference. A name that an
+// earlier folder has already is skipped: that is how a user replaces a kernel. Two files of one
+// folder with the same
 // name are reported and the second is left out. What is broken in a folder of ATTUNE_KERNEL_PATH is
 // reported as chosen by it, so that no shipped kernel is measured in its place.
 KernelLibrary LoadKernelLibrary(const std::vector<std::filesystem::path>& folders,

@@ -11,8 +11,7 @@ namespace attune {
 
 // i8 and i32, whose results are exact.
 bool IsInteger(DataType type);
-// f64, f32, f16, bf16 and i32: those of the results that this module can check, which no solver
-// rounds to f8.
+// f64, f32, f16, bf16 and i32: types of results that can be checked.
 bool IsCheckable(DataType type);
 
 // Bit patterns to values; subnormals, infinities and NaN included.

@@ -1,4 +1,4 @@
-// What programs ask for most, for kernels that are compiled before anybody asks.
+// What programs compute most often, for kernels that are compiled at installation.
 #pragma once
 
 #include "attune/numeric/data_type.h"

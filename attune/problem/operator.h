@@ -30,9 +30,8 @@ struct CallClasses {
   // its alignment open.
   int wide = 0;
 };
-// What operands are aligned to where nobody says anything else, and more than any access takes at
-// once: whoever was tried on operands that are aligned better reads nothing of these that it may
-// not.
+// The alignment of operands where a problem states none. No access is wider, so a candidate that
+// was tried on operands with a larger alignment is safe on these.
 inline constexpr int kWideAlignmentBytes = 64;
 // The alignment of a call, whose struct says `in_struct`.
 int AlignmentOfCall(int in_struct, DataType widest, CallClasses classes);
@@ -53,7 +52,7 @@ class Operator {
  public:
   virtual ~Operator() = default;
 
-  // -- Its problems as values -------------------------------------------------------------------
+  // -- Its problems as values --
 
   virtual std::string_view name() const = 0;  // "gemm".
   virtual std::string_view NameOf(const Problem& problem) const;
@@ -72,7 +71,7 @@ class Operator {
   // A copy with one field set to `number`, not validated.
   virtual Problem With(const Problem& problem, const ProblemField& field, int64_t number) const = 0;
 
-  // -- Its work -----------------------------------------------------------------------------------
+  // -- Its work --
 
   // In the order in which solvers take them: inputs first, outputs last. Empty if nothing here
   // computes it.
@@ -92,8 +91,7 @@ class Operator {
   // Null: nothing is verified, so nothing is tuned.
   virtual const Reference* reference() const { return nullptr; }
 
-  // -- Kernel files
-  // ---------------------------------------------------------------------------------
+  // -- Kernel files --
 
   // Names of the sizes, in the order in which the compiler sees them.
   virtual std::vector<std::string> SizeNames() const;
@@ -105,12 +103,11 @@ class Operator {
   // `problem`. Not validated.
   using Keeps = std::function<bool(std::string_view name)>;
   virtual Problem SmallestLike(const Problem& problem, const Keeps& keeps) const = 0;
-  // Problems whose dynamic kernels are compiled before anybody asks: each combination of the
-  // classes that are common. Sizes do not matter.
+  // Problems whose dynamic kernels are compiled at installation: each combination of common
+  // classes. Sizes do not matter.
   virtual std::vector<Problem> EverydayProblems() const;
 
-  // -- Likeness
-  // ---------------------------------------------------------------------------------------
+  // -- Likeness --
 
   // Problems are compared only within a family: everything but the sizes is equal. Empty for an
   // operator that has no neighbours.
@@ -121,8 +118,7 @@ class Operator {
   virtual std::vector<std::string> FeatureNames() const = 0;
   virtual std::vector<double> FeatureValues(const Problem& problem) const = 0;
 
-  // -- For people and other programs
-  // ----------------------------------------------------------------
+  // -- For people and other programs --
 
   // One short line: "gemm 64x64x64 nn f32".
   virtual std::string LabelOf(const Problem& problem) const = 0;

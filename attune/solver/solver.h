@@ -38,7 +38,7 @@ struct Artifact {
 // What `attune solvers` shows and policies ask.
 struct SolverTraits {
   std::string description;    // One line.
-  std::string operator_name;  // "gemm" or "conv".
+  std::string operator_name;  // "gemm", "conv", ...
   bool dynamic = true;        // One build serves every size: a shape never seen compiles nothing.
   bool compiles = false;      // Build() does something.
   // Load() compiles from source, which takes seconds, in every process, and only the driver may

@@ -5,8 +5,8 @@
 
 namespace attune {
 
-// Those of the direct algorithm; 0 of a user's kernel, whose reference is somebody else's. REQUIRES:
-// `problem` is valid.
+// Those of the direct algorithm; 0 for a kernel of a user, which brings its own reference.
+// REQUIRES: `problem` is valid.
 double ReferenceMultiplyAdds(const Problem& problem);
 
 // What one of them costs, in those of plain f64: double-double takes ten times as long.

@@ -142,7 +142,7 @@ Destination DestinationIn(const Volume& image) {
   return place;
 }
 
-// As in attune/verify/conv_reference.cc, a position q of the small image and a tap f of the filter
+// As in attune/ops/conv/reference.cc, a position q of the small image and a tap f of the filter
 // meet the large image at q * stride - pad + f * dilation.
 struct ConvVolumes {
   Volume large, small, weights;
