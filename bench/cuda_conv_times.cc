@@ -16,7 +16,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,10 +29,10 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/measure/statistics.h"
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/driver/cuda_device.h"
-#include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/cudnn/cudnn.h"
+#include "backends/cuda/driver/cuda_device.h"
 #include "bench/figures.h"
 #include "bench/fresh_race.h"
 #include "bench/models/collected_layer.h"

@@ -15,10 +15,10 @@
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/kernel_library.h"
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/driver/cuda_device.h"
-#include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/cudnn/cudnn.h"
+#include "backends/cuda/driver/cuda_device.h"
 #include "bench/figures.h"
 
 namespace attune {

@@ -1,8 +1,8 @@
 #include "bench/gemm_choice_shapes.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <utility>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -237,9 +237,10 @@ namespace {
 
 Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& problem, uint64_t limit,
                 attune_plan** out) {
+  // attune_arguments has no room for the operands of operators with an attune_run() struct.
   if (problem.op().call_bytes() != 0) {
-    return InvalidArgument(
-        fmt::format("A plan runs gemm and conv; {} is run by attune_run.", Text(problem)));
+    return InvalidArgument(fmt::format(
+        "cannot make a plan for {}: plans run gemm and conv; call attune_run", Text(problem)));
   }
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner->here());
   runtime->NoteDynamic(problem, CurrentDynamicDims());

@@ -1,4 +1,4 @@
-// attune_run(): calls of operators by their names.
+// attune_run(): calls of an operator by its name.
 
 #include <cassert>
 
@@ -14,13 +14,13 @@
 namespace attune {
 namespace {
 
-// The problem of a call by its operator's name, in words of its own.
+// The problem of a call.
 struct AnyCall {
   const Operator* op = nullptr;
   const void* problem = nullptr;
   CallClasses classes;
 
-  // Which operator it is stands with the classes.
+  // The words of the struct, the limit, and the operator with the classes.
   PlanKey Key(uint64_t workspace_limit_bytes) const {
     assert(op->call_bytes() / sizeof(uint64_t) + 3 <= PlanKey::kMaxWords);
     PlanKey key;
@@ -55,24 +55,31 @@ attune_code RunAny(attune_runtime& owner, const AnyCall& call, const attune_oper
   return RunWithin(owner, call.Key(operands.workspace_bytes), plan->problem(), operands);
 }
 
-// What is wrong with the arguments of attune_run(), or the call.
+// kInvalidArgument or kNotFound for arguments that attune_run() does not take.
 Result<AnyCall> AnyCallOf(const char* operator_name, const void* problem, size_t problem_bytes,
                           const attune_operands& operands) {
   ATTUNE_RETURN_IF_ERROR(CheckStructSize(operands.struct_size, sizeof operands, "the operands",
                                          "ATTUNE_OPERANDS_INIT"));
   const Operator* const op = FindOperator(operator_name);
   if (op == nullptr || op->call_bytes() == 0) {
-    return NotFound(
-        fmt::format("There is no operator '{}' to run; gemm and conv have functions of their own.",
-                    Excerpt(operator_name)));
+    return NotFound(fmt::format(
+        "cannot run operator '{}': attune does not know it, or it has a function of its own, as "
+        "gemm and conv do",
+        Excerpt(operator_name)));
   }
   if (problem_bytes != op->call_bytes()) {
-    return InvalidArgument(fmt::format("The struct of {} has {} bytes here, and the caller's {}.",
-                                       op->name(), op->call_bytes(), problem_bytes));
+    return InvalidArgument(
+        fmt::format("cannot run {}: its struct has {} bytes, but the call passes {}", op->name(),
+                    op->call_bytes(), problem_bytes));
   }
-  if (operands.count > kMostOperands || (operands.data == nullptr && operands.count > 0)) {
-    return InvalidArgument(fmt::format("A call brings {} operands; 1 to {} are possible.",
-                                       operands.count, kMostOperands));
+  if (operands.count > kMostOperands) {
+    return InvalidArgument(
+        fmt::format("cannot run {}: the call passes {} operands; the limit is {}", op->name(),
+                    operands.count, kMostOperands));
+  }
+  if (operands.data == nullptr) {
+    return InvalidArgument(
+        fmt::format("cannot run {}: the list of operands (data) is null", op->name()));
   }
   uintptr_t bits = 0;
   for (size_t i = 0; i < operands.count; ++i) {

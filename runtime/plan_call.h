@@ -1,5 +1,5 @@
-// From a plan and the buffers of a C call to its run: workspace, queue, handles, and what serves
-// when the process is short of something. Private to the C functions.
+// Runs a plan on the buffers of a C call: workspace, queue, handles, and the fallback if memory or
+// threads are short. Private to the C functions.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace attune {
 
-// More than any operator has.
+// No operator has more.
 inline constexpr size_t kMostOperands = 16;
 
-// The operands of a call in the order of Operands(problem). Room for no more than its kind of call
-// has, because all of it is initialised, which a small product feels.
+// The operands of a call in the order of Operands(problem). kMost is the limit of its kind of call:
+// all views are initialised, which costs time that a small product notices.
 template <size_t kMost>
 struct OperandList {
   std::array<BufferView, kMost> views;
@@ -39,7 +39,7 @@ inline OperandList<4> OperandsOf(const attune_arguments& arguments) {
   return list;
 }
 
-// REQUIRES: they are as many as those of a problem.
+// REQUIRES: `operands.count` is that of the problem.
 inline OperandList<kMostOperands> OperandsOf(const attune_operands& operands) {
   OperandList<kMostOperands> list;
   for (size_t i = 0; i < operands.count; ++i) list.Add(operands.data[i]);
@@ -82,9 +82,11 @@ inline bool HasOperands(const Plan& plan, const attune_operands& call) {
 
 inline Status WrongOperands(const Plan& plan, const attune_operands& call) {
   std::string names;
-  for (const Operand& operand : Operands(plan.problem())) names += " " + operand.name;
+  for (const Operand& operand : Operands(plan.problem())) {
+    names += (names.empty() ? "" : ", ") + operand.name;
+  }
   return InvalidArgument(
-      fmt::format("{} has the {} operands{}; the call brings {}, and none may be null.",
+      fmt::format("cannot run {}: it needs {} operands ({}), none of them null; the call passes {}",
                   Text(plan.problem()), plan.operand_uses().size(), names, call.count));
 }
 
@@ -97,18 +99,18 @@ inline Status WrongOperands(const Plan& plan, const attune_arguments& arguments)
                                      arguments.bias != nullptr ? "bring" : "bring not"));
 }
 
-// Whether the caller's workspace does for the plan.
+// True if the workspace of the caller is large enough for the plan.
 template <class Buffers>
 bool Fits(const Plan& plan, const Buffers& call) {
   return call.workspace == nullptr || plan.workspace_bytes() <= call.workspace_bytes;
 }
 
-// Runs it on a queue of the caller, with what it needs there beside its operands.
+// Runs the plan on a queue of the caller, with the workspace and the recording state of the queue.
 template <class Buffers>
 Status RunOnQueue(PlanServer& server, Plan& plan, const Buffers& call, Arguments& arguments) {
   const bool has_memory = call.workspace != nullptr;
   QueueState queue;
-  // Its id matters to those who get memory of it, and costs the driver's time to tell.
+  // Only memory of the queue needs its id, which a call of the driver returns.
   if (!has_memory && plan.workspace_bytes() > 0) {
     ATTUNE_ASSIGN_OR_RETURN(queue, server.StateOf(arguments.queue));
   } else {
@@ -142,8 +144,7 @@ template <class Buffers>
 attune_code AfterShortage(PlanServer& server, const Plan& plan, const Buffers& call,
                           const Status& why);
 
-// Inlined whatever the compiler thinks of it: of a small product, a call more is felt.
-// REQUIRES: the caller's workspace does.
+// Always inlined: one more call is measurable for a small product. REQUIRES: Fits(plan, call).
 template <class Buffers>
 [[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
                                                   const Buffers& call) try {
@@ -195,8 +196,8 @@ template <class Buffers>
   return RunPlan(server, *other, call);
 }
 
-// For a caller whose workspace is too small for what serves everybody else. `key` says so, too:
-// each size of a workspace that is too small has a plan of its own.
+// Runs a call whose workspace is too small for the usual plan. `key` contains the size of the
+// workspace: each such size has a plan of its own.
 template <class Buffers>
 attune_code RunWithin(attune_runtime& owner, const PlanKey& key, Problem problem,
                       const Buffers& call) {

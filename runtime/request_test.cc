@@ -1,9 +1,10 @@
 #include "runtime/request.h"
-#include "attune/ops/conv/conv.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

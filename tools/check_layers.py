@@ -11,8 +11,8 @@ Prints one line for each violation, `file:line: what is wrong`, and exits 1 if t
   folder at any depth, and another one only if DEPENDS or SOURCES names it. runtime/ wires all of them together.
 * Core includes nothing of extensions/, and an extension nothing of another one.
 * The sides that must not meet (FORBIDDEN) do not, not even through a third module.
-* The types of an operator (those of attune/ops/operators.inc) are named only in its own folder of attune/ops, in the folders
-  of operators of the backends, in tests and benches, and where a format or interface is about one operator (ABOUT_ONE_OPERATOR).
+* The struct of an operator's problems (attune/ops/operators.inc lists the operators) is named only in its folder of attune/ops,
+  in folders of operators in backends, in tests and benches, and in files about one operator (ABOUT_ONE_OPERATOR).
 * A file has at most 600 lines, a header 300, a function 70 and five parameters; no file or folder is called util, helper
   or common; every header begins with `#pragma once`; no TODO stays without an issue.
 * A source includes the header of its name first.
@@ -50,14 +50,14 @@ VALUE_MODULES = {"problem", "space", "trial", "choice"}
 IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread", "chrono", "unistd.h",
               "fcntl.h", "sys/socket.h", "dlfcn.h", "ctime", "time.h"}
 
-# Where one operator is what it is about: the C functions of each, files of PyTorch's TunableOp (products), MIOpen's databases and its
-# Fin (convolutions), SEER's and the published models of convolutions and products.
+# Files about one operator: its C functions, formats of PyTorch's TunableOp (GEMM), of MIOpen and its Fin (convolutions), and the
+# models of time that SEER and others published.
 ABOUT_ONE_OPERATOR = re.compile(
     r"(runtime/(request|c_runtime)\.cc|attune/(tunable|miopen|fin)/.*|attune/formats/(tunable|export)\w*\.(cc|h)|"
     r"attune/model/(conv|gemm)_features\.(cc|h)|attune/forecast/(tiled_launches|timed_products)\.(cc|h)|attune/tuner/child_evaluator\.cc|"
     r"attune/kernel/covering_problems\.cc|extensions/(miopen|models)/.*|apps/attune/imported_best\.cc)$")
 
-# What only tests are linked with.
+# Sources that only tests link.
 FOR_TESTS = re.compile(r"_test$|^test_|^sample_|^naive_reference$|^result_error$")
 
 ABOVE_ATTUNE = ("backends/", "storage/", "runtime/")
@@ -237,7 +237,7 @@ def check_operator_types(root):
         if path.suffix not in (".cc", ".h") or is_test or backend.match(name) or ABOUT_ONE_OPERATOR.match(name):
             continue
         text = stripped(path.read_text(errors="replace"))
-        others = set(re.findall(rf"\b(?:using|void) ({'|'.join(operators)})\b", text))  # Of the same name.
+        others = set(re.findall(rf"\b(?:using|void) ({'|'.join(operators)})\b", text))  # Other types or functions.
         for number, line in enumerate(text.splitlines(), 1):
             for operator in set(named.findall(line)) - others:
                 if not name.startswith(f"attune/ops/{folders[operator]}/"):

@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-// Options of groups are with the groups, which are apps without a name.
+// Appends the options of `app` and of its groups, which are apps without a name.
 void CollectOptions(const CLI::App& app, std::vector<const CLI::Option*>& options) {
   const auto own = app.get_options();
   options.insert(options.end(), own.begin(), own.end());
@@ -16,7 +16,7 @@ void CollectOptions(const CLI::App& app, std::vector<const CLI::Option*>& option
   }
 }
 
-// Whether the word is an option whose value is the next word: --tag, but not --tag=x.
+// True for an option whose value is the next word: --tag, but not --tag=x.
 bool TakesNextWord(const CLI::App& program, const CLI::App& verb, const std::string& word) {
   if (!word.starts_with("-")) return false;
   std::vector<const CLI::Option*> options;
@@ -27,7 +27,7 @@ bool TakesNextWord(const CLI::App& program, const CLI::App& verb, const std::str
   });
 }
 
-// The verb, or the verb below a verb, that `words` name.
+// The verb that `words` name, or its subcommand.
 const CLI::App* AppAfter(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &program;
   for (size_t i = 0; i < words.size(); ++i) {

@@ -1,11 +1,10 @@
 // Extensions: verbs in programs of their own, which core knows by a list alone. The program of a
 // verb is libexec/attune/attune-VERB. The lists are the files share/attune/extensions/*.txt:
 //
-//   The first line says what the extension is for.
-//   verb  Each other line has a verb, two blanks or more, and what it does.
+//   The first line describes the extension.
+//   verb  Each other line has a verb, two blanks or more, and a description.
 //
-// An installation has the extensions that it was built with; one that is added later needs a list
-// and a program, and no change here.
+// An extension that is added to an installation needs a list and a program, and no change here.
 #pragma once
 
 #include <string>
@@ -34,11 +33,11 @@ std::string VerbAmong(const std::vector<std::string>& words);
 
 bool HasVerb(const std::vector<Extension>& extensions, const std::string& verb);
 
-// The program of the extension that has the core verbs, too, and databases on servers.
+// An extension that has the core verbs, too, and opens databases on servers.
 inline constexpr const char* kFleetProgram = "attune-fleet";
 
-// Becomes the internal program `name`, "attune-jobs" for the verb of an extension, with the same
-// arguments. Returns why it cannot.
+// Replaces this process by the internal program `name`, such as "attune-jobs", with the same
+// arguments. Returns only if that fails.
 Status BecomeProgram(const std::string& name, char** argv);
 
 }  // namespace attune

@@ -166,8 +166,7 @@ CommandLine::CommandLine(ProgramKind kind, const std::vector<VerbAdder>& verbs) 
   RefuseEmptyValues(program);
 }
 
-// Whether --db, ATTUNE_DB or another option that was given, such as --prior, is a database on a
-// server.
+// True if --db, ATTUNE_DB or another option, such as --prior, names a database on a server.
 bool NamesServer(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const auto& values = option->results();
@@ -178,17 +177,19 @@ bool NamesServer(const CLI::App& app) {
                      [](const CLI::App* verb) { return NamesServer(*verb); });
 }
 
-// Runs what core does not do itself: the verb of an extension, which takes this process. Returns
-// the exit status if there is no such verb or the extension cannot be started, and nothing if the
-// verb is one of core.
-std::optional<int> RunExtension(CommandLine& line, const std::vector<std::string>& words,
-                                char** argv) {
+// Replaces this process by the extension that has the verb. Returns if the verb is one of this
+// program (nothing), if it is unknown, or if the extension cannot be started (the exit status).
+std::optional<int> RunExtension(CommandLine& line, ProgramKind kind,
+                                const std::vector<std::string>& words, char** argv) {
   const std::string verb = VerbAmong(words);
   if (verb.empty() || FindVerb(line.program, verb) != nullptr) return std::nullopt;
   Output& err = line.application.err();
   // Without /proc there are no extensions to look into.
   if (const Status proc = CheckProc(); !proc.ok()) return PrintFailure(err, line.program, proc);
-  if (!HasVerb(InstalledExtensions(), verb)) return PrintUnknownVerb(err, line.program, verb);
+  // An extension does not start another one.
+  if (kind != ProgramKind::kCore || !HasVerb(InstalledExtensions(), verb)) {
+    return PrintUnknownVerb(err, line.program, verb);
+  }
   return PrintFailure(err, line.program, BecomeProgram("attune-" + verb, argv));
 }
 
@@ -247,9 +248,7 @@ int RunProgram(int argc, char** argv, ProgramKind kind, const std::vector<VerbAd
   if (words.size() > 1 && words.front() == kCompleteFlag) {
     return Complete(line, kind, {words.begin() + 1, words.end()}, argv);
   }
-  if (is_core) {
-    if (const auto status = RunExtension(line, words, argv)) return *status;
-  }
+  if (const auto status = RunExtension(line, kind, words, argv)) return *status;
   SetThreadWaitPolicy(argv);
   if (const auto status = Parse(line, argc, argv)) return *status;
   if (is_core && NamesServer(line.program)) {

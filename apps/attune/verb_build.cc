@@ -23,8 +23,8 @@
 #include "attune/base/file.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/kernel/everyday_problems.h"
 #include "attune/numeric/parallel_for.h"
+#include "attune/ops/registry.h"
 #include "runtime/compile_place.h"
 
 namespace attune {
@@ -245,7 +245,7 @@ Result<std::vector<TaggedProblem>> ProblemsOf(Application& application,
                                               const BuildOptions& options) {
   if (!options.every_kernel) return Resolve(application, options.selection);
   std::vector<TaggedProblem> problems;
-  for (Problem& problem : kernel::EverydayProblems()) {
+  for (Problem& problem : EverydayProblems()) {
     TaggedProblem& tagged = problems.emplace_back();
     tagged.problem = std::move(problem);
   }

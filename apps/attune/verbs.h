@@ -1,4 +1,4 @@
-// The core verbs, one source file each, and what verbs share.
+// The core verbs, one source file each, and options that verbs share.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace attune {
 
 struct WorkshopLimits;
 
-// What the command line asked for: set by the verb that was given, run after parsing. The
-// result is an exit status; a Status is printed as a sentence.
+// The verb of a command line sets this; `run` is called after parsing. Its result is an exit
+// status. A Status is printed as a sentence.
 struct Invocation {
-  std::string session;  // Of --session: what the application is told before it runs.
+  std::string session;  // The value of --session; the application gets it before `run`.
   std::function<Result<int>(Application&)> run;
 };
 

@@ -1,11 +1,12 @@
 #include "attune/fin/fin_request.h"
-#include "attune/ops/conv/conv.h"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "attune/ops/conv/conv.h"
 
 namespace attune::fin {
 namespace {

@@ -379,7 +379,7 @@ TEST(DriverCommandTest, EveryExpressibleConvReadsBackAsItself) {
   for (int i = 0; i < 3000; ++i) {
     const Conv conv = RandomConv(random);
     if (!Validate(conv).ok()) continue;
-    const auto command = ConvOperator().DriverCommandOf(conv);
+    const auto command = DriverCommandOf(conv);
     ASSERT_TRUE(command.ok()) << command.status().message();
 
     const auto problems = ReadDriverCommand(*command);
@@ -394,10 +394,10 @@ TEST(DriverCommandTest, EveryExpressibleConvReadsBackAsItself) {
 TEST(DriverCommandTest, WhatTheDriverCannotExpressIsRefused) {
   Conv conv;
   conv.type = DataType::kF64;
-  EXPECT_EQ(ConvOperator().DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
   conv = Conv();
   conv.deterministic = true;
-  EXPECT_EQ(ConvOperator().DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(DriverCommandOf(conv).status().code(), StatusCode::kUnsupported);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 #include "attune/formats/tunableop.h"
-#include "attune/ops/gemm/gemm.h"
-#include "attune/problem/other_op.h"
 
 #include <array>
 #include <charconv>
@@ -8,6 +6,9 @@
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

@@ -1,11 +1,12 @@
 #include "attune/index/neighbour.h"
-#include "attune/ops/conv/conv.h"
-#include "attune/ops/gemm/gemm.h"
-#include "attune/problem/other_op.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

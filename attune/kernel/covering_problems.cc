@@ -1,9 +1,10 @@
 #include "attune/kernel/covering_problems.h"
+
+#include <type_traits>
+
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/ops/registry.h"
-
-#include <type_traits>
 
 namespace attune::kernel {
 namespace {

@@ -19,14 +19,6 @@
 namespace attune::kernel {
 namespace {
 
-std::string KnownOperators() {
-  std::string names;
-  for (const Operator* op : Operators()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", op->name());
-  }
-  return names;
-}
-
 constexpr int kMaxDepth = 8;
 constexpr size_t kMaxDescriptionBytes = 400;
 constexpr size_t kMaxNameBytes = 48;
@@ -384,7 +376,7 @@ Status CheckKeys(const JsonPlace& root) {
     return root.Error(fmt::format(
         "the key 'operator' is missing: what the kernel computes ({}), or 'kernel' for a "
         "user's own.",
-        KnownOperators()));
+        fmt::join(OperatorNames(), ", ")));
   }
   if (is_own()) {
     const char* const code = root.Has("binary") ? "binary" : "sources";
@@ -521,7 +513,7 @@ Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage languag
   if (!IsOwn(file) && FieldNamesOf(file.operator_name) == nullptr) {
     return root.Member("operator")
         .Error(fmt::format("'{}' is not an operator that kernel files compute: {}, kernel.",
-                           file.operator_name, KnownOperators()));
+                           file.operator_name, fmt::join(OperatorNames(), ", ")));
   }
   if (IsOwn(file)) ATTUNE_RETURN_IF_ERROR(ReadOwnKernel(root, file));
   const FieldNames fields = FieldNamesFor(file);

@@ -99,7 +99,8 @@ const Mistake kMistakes[] = {
     {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
     {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
     {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
-    {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator", "conv, gemm, softmax, kernel"},
+    {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator",
+     "conv, gemm, softmax, kernel"},
     {"way out", [](Json& f) { f["sources"][0] = "../x.cl"; }, "/sources/0", "in the folder"},
     {"undeclared size", [](Json& f) { f["sizes"]["run_time"].erase(0); }, "/sizes",
      "'m' is declared neither"},
@@ -219,11 +220,9 @@ TEST(KernelFileTest, InvalidUtf8IsRefused) {
 }
 
 TEST(KernelFileTest, DerivedSizeNeedsAllOthersFixed) {
-  auto conv = LoadKernelFile(ShippedFile("conv_direct.json"),
-                             KernelLanguage::kOpenCl);
+  auto conv = LoadKernelFile(ShippedFile("conv_direct.json"), KernelLanguage::kOpenCl);
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
-  Json json =
-      Json::parse(*ReadFile(ShippedFile("conv_direct.json")));
+  Json json = Json::parse(*ReadFile(ShippedFile("conv_direct.json")));
   json["sizes"]["compile_time"].push_back("out_h");
 
   EXPECT_THAT(ReadForOpenCl(json.dump()).status().message(),
@@ -406,8 +405,7 @@ TEST(ProblemFieldsTest, SmallestProblemKeepsWhatIsCompiledInAndStaysValid) {
 }
 
 TEST(KernelFileTest, EveryTruncatedOrDamagedByteIsReportedOrLeavesAReadableFile) {
-  const std::string original =
-      *ReadFile(ShippedFile("gemm_tiled.json"));
+  const std::string original = *ReadFile(ShippedFile("gemm_tiled.json"));
   Random random(21);
 
   for (int i = 0; i < 1000; ++i) {

@@ -22,8 +22,7 @@ using Json = nlohmann::json;
 KernelMutation Changed(const std::function<void(Json&)>& change) {
   KernelMutation mutation;
   mutation.file_name = "gemm_tiled.json";
-  mutation.original =
-      Json::parse(*ReadFile(ShippedFile(mutation.file_name)));
+  mutation.original = Json::parse(*ReadFile(ShippedFile(mutation.file_name)));
   mutation.changed = mutation.original;
   change(mutation.changed);
   return mutation;

@@ -47,11 +47,12 @@ Config FieldsOf(const Problem& problem) {
     for (const auto& [name, value] : own->sizes) fields[name] = value;
     return fields;
   }
+  const Problem canonical = problem.op().Canonical(problem);
   for (const ProblemField& field : problem.op().fields()) {
     if (field.name.empty()) continue;
-    fields[std::string(field.name)] = ValueOf(field, field.get(problem.value()));
+    fields[std::string(field.name)] = ValueOf(field, field.get(canonical.value()));
   }
-  for (auto& [name, value] : problem.op().DerivedSizes(problem)) fields[name] = value;
+  for (auto& [name, value] : problem.op().DerivedSizes(canonical)) fields[name] = value;
   return fields;
 }
 

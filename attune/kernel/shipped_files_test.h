@@ -1,4 +1,4 @@
-// Where the kernel files and sources of this repository are, for tests that have the definition
+// Kernel files and sources of this repository, for tests with the definition
 // ATTUNE_SOURCE_KERNEL_DIR.
 #pragma once
 
@@ -21,7 +21,7 @@ inline std::vector<std::filesystem::path> ShippedFiles(std::string_view extensio
   return files;
 }
 
-// The one with this name; empty if there is none.
+// The file with this name; empty if there is none.
 inline std::filesystem::path ShippedFile(std::string_view name) {
   const std::filesystem::path wanted(name);
   for (const std::filesystem::path& file : ShippedFiles(wanted.extension().string())) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 #include "attune/model/gemm_features.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

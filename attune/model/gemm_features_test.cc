@@ -1,10 +1,11 @@
 #include "attune/model/gemm_features.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -1,4 +1,4 @@
-// Features of problems of which no launch is known: extents, types and counts.
+// Features that need no launch of a problem: extents, types and counts.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace attune {
 
-// Of a known operator: 1, flops and compulsory bytes, then base-2 logarithms of extents and counts,
-// and what they are divisible by. kUnsupported for other operators, naming them.
+// Starts with 1, flops and compulsory bytes. Logarithms to base 2 of extents and counts follow, and
+// how often 2 divides them. kUnsupported, with the name, for an operator that attune does not know.
 Result<FeatureSet> ShapeFeatures(std::string_view operator_name);
 
-// The operator of whose shapes the features called `name` are. kUnsupported for others.
+// The operator whose features are called `name`. kUnsupported if there is none.
 Result<std::string_view> OperatorOfFeatures(std::string_view name);
 
 // A row of these features. REQUIRES: a valid problem of a known operator.

@@ -1,4 +1,4 @@
-// Operands of which few elements are read or written, used like pointers to doubles.
+// Operands that decode or keep single elements, used like pointers to doubles.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace attune {
 
-// Elements that are decoded when they are read. Borrows the bytes.
+// Decodes an element when it is read. Borrows the bytes.
 class EncodedValues {
  public:
   EncodedValues() = default;
@@ -24,11 +24,12 @@ class EncodedValues {
   const std::byte* bytes_ = nullptr;
 };
 
-// What stands for an output of which one element is written: which one, and what.
+// One element of an output.
 struct ReferenceElement {
   int64_t offset = -1;
   double value = 0;
 };
+// An output that keeps the last element written to it.
 struct OneElement {
   ReferenceElement* element = nullptr;
   double& operator[](size_t offset) const {

@@ -40,10 +40,10 @@ struct DriverLine {
   std::vector<DriverFlag> flags;
 };
 
-// Whether a token of `line` is the program.
+// True if a token of `line` is the program.
 bool NamesDriverProgram(std::string_view line);
 
-// Finds the program, whatever stands before it, and splits what follows.
+// Finds the program in a line and splits the rest. Any words may precede the program.
 Parsed<DriverLine> SplitDriverLine(std::string_view line);
 
 // "convbfp16" -> {"conv", "bf16"}. The type is a word because some of MIOpen's are not ours.
@@ -53,7 +53,7 @@ struct DriverOperator {
 };
 std::optional<DriverOperator> ParseDriverOperator(std::string_view op);
 
-// How the value of one flag is read into a T.
+// The rule to read the value of one flag into a T.
 template <class T>
 struct DriverFlagRule {
   char letter;

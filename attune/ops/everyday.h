@@ -1,11 +1,10 @@
-// What programs compute most often, for kernels that are compiled at installation.
+// Common arithmetic, for which kernels are compiled at installation.
 #pragma once
 
 #include "attune/numeric/data_type.h"
 
 namespace attune {
 
-// Element types and math modes that programs have most.
 struct Arithmetic {
   DataType type;
   MathMode math;

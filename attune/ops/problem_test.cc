@@ -1,7 +1,8 @@
 #include "attune/problem/problem.h"
-#include "attune/problem/other_op.h"
 
 #include <gtest/gtest.h>
+
+#include "attune/problem/other_op.h"
 
 namespace attune {
 namespace {

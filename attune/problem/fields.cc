@@ -2,24 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "attune/problem/feature_values.h"
 #include "attune/problem/text_fields.h"
 
 namespace attune {
 namespace {
 
 constexpr std::string_view kFlagWords[] = {"0", "1"};
-
-double Logarithm(int64_t size) {
-  return std::log2(static_cast<double>(std::max<int64_t>(size, 1)));
-}
 
 void AppendValue(const ProblemField& field, int64_t number, std::string& text) {
   if (!field.words.empty()) {
@@ -31,7 +26,7 @@ void AppendValue(const ProblemField& field, int64_t number, std::string& text) {
               std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
-// The number that `text` stands for.
+// Sets `number` to the value that `text` names. Returns whether there is one.
 bool ReadValue(const ProblemField& field, std::string_view text, int64_t& number) {
   if (field.words.empty()) return ReadInteger(text, field.low, field.high, number);
   const auto found = std::find(field.words.begin(), field.words.end(), text);
@@ -39,7 +34,7 @@ bool ReadValue(const ProblemField& field, std::string_view text, int64_t& number
   return found != field.words.end();
 }
 
-int64_t MemberOf(const CallMember& member, const void* call) {
+int64_t ReadMember(const CallMember& member, const void* call) {
   const std::byte* const from = static_cast<const std::byte*>(call) + member.offset;
   if (member.bytes == sizeof(int64_t)) {
     int64_t value = 0;
@@ -98,10 +93,12 @@ std::optional<TextError> ReadFields(const TextFields& text, std::span<const Prob
 Status ReadCallMembers(std::span<const ProblemField> fields, const void* call, void* value) {
   for (const ProblemField& field : fields) {
     if (field.call.bytes == 0) continue;
-    const int64_t number = MemberOf(field.call, call);
+    const int64_t number = ReadMember(field.call, call);
     if (field.words.empty()) {
       field.set(value, number == 0 ? field.call.zero : number);
-      continue;
+      if (number == 0 || field.get(value) == number) continue;
+      return InvalidArgument(
+          fmt::format("Field '{}' is {}; it has to be {}.", field.name, number, field.expected));
     }
     const std::span<const int64_t> values = field.call.values;
     const auto count = static_cast<int64_t>(values.empty() ? field.words.size() : values.size());
@@ -125,7 +122,7 @@ Position PositionOfFields(std::span<const ProblemField> fields, const void* valu
   size_t i = 0;
   for (const ProblemField& field : fields) {
     if (!field.is_coordinate || i == position.size()) continue;
-    position[i++] = static_cast<float>(Logarithm(field.get(value)));
+    position[i++] = static_cast<float>(Log(field.get(value)));
   }
   return position;
 }
@@ -134,7 +131,7 @@ std::string FamilyOfFields(std::string_view operator_name, std::span<const Probl
                            const void* value) {
   std::string family(operator_name);
   for (const ProblemField& field : fields) {
-    // Whether a candidate can do with less alignment, its solver says.
+    // Solvers check the alignment: a candidate may run with less.
     if (field.is_coordinate || field.key.empty() || field.name == kAlignmentField) continue;
     family += fmt::format(" {}=", field.key);
     AppendValue(field, field.get(value), family);
@@ -169,13 +166,11 @@ std::vector<double> FeatureValuesOfFields(std::span<const ProblemField> fields, 
   for (const ProblemField& field : fields) {
     const int64_t number = field.get(value);
     if (field.kind == FieldKind::kClass) {
-      values.push_back(static_cast<double>(number));
+      values.push_back(Number(number));
       continue;
     }
-    values.push_back(Logarithm(number));
-    // Widths of loads and tiles.
-    values.push_back(number == 0 ? 0
-                                 : std::min(6, std::countr_zero(static_cast<uint64_t>(number))));
+    values.push_back(Log(number));
+    values.push_back(TwosIn(number));
   }
   return values;
 }

@@ -1,6 +1,6 @@
-// The table of an operator: every property of its problems, once. Texts, the variables of kernel
-// files, the reading of C structs, the smallest problem like another one, distances, model features
-// and labels follow from it.
+// The table of an operator: one entry for each property of its problems. Texts, variables of kernel
+// files, the reading of C structs, small problems for tests, distances, model features and labels
+// follow from it.
 #pragma once
 
 #include <array>
@@ -11,9 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/numeric/data_type.h"
 #include "attune/problem/limits.h"
 #include "attune/problem/text_error.h"
 
@@ -21,24 +23,42 @@ namespace attune {
 
 struct TextFields;
 
-// What a kernel may do with a field: sizes may be known when it runs only, classes are always known
-// when it is compiled.
+// A kernel can read a size at run time. A class is always known when the kernel is compiled.
 enum class FieldKind { kSize, kClass };
 
-// What ProblemField::fallback returns if a text has to name the field.
+// ProblemField::fallback returns this if a text must name the field.
 inline constexpr int64_t kRequired = std::numeric_limits<int64_t>::min();
 
-// Where a field is in the C struct of a call.
+// The member of a C struct that holds a field.
 struct CallMember {
   size_t offset = 0;
   size_t bytes = 0;  // 4 or 8; 0: the struct has no such member.
-  int64_t zero = 0;  // What 0 in the struct means.
-  // Of an enumeration of C: the values of the field by those of C. Empty: they are the same.
+  int64_t zero = 0;  // The value of the field if the member is 0.
+  // Values of the field by those of a C enumeration. Empty: both are the same.
   std::span<const int64_t> values = {};
 };
 
-// Values are integers: those of enumerations and flags are their numbers. Made by SizeField() and
-// ClassField(), whose results the functions below change one by one.
+// A member of type int64_t or int32_t.
+constexpr CallMember WideMember(size_t offset, int64_t zero = 0) {
+  return {offset, sizeof(int64_t), zero, {}};
+}
+constexpr CallMember NarrowMember(size_t offset, int64_t zero = 0) {
+  return {offset, sizeof(int32_t), zero, {}};
+}
+// A member of type int32_t that holds an attune_type. `types` are the element types that it allows.
+constexpr CallMember TypeMember(size_t offset, std::span<const int64_t> types) {
+  return {offset, sizeof(int32_t), 0, types};
+}
+
+constexpr int64_t TypeNumber(DataType type) { return static_cast<int64_t>(type); }
+// Element types by attune_type. Integers are last.
+inline constexpr int64_t kCallTypes[] = {TypeNumber(DataType::kF32), TypeNumber(DataType::kF64),
+                                         TypeNumber(DataType::kF16), TypeNumber(DataType::kBf16),
+                                         TypeNumber(DataType::kI8)};
+inline constexpr std::span<const int64_t> kFloatCallTypes = std::span(kCallTypes).first<4>();
+
+// Values are integers: enumerators and flags count as their numbers. SizeField() and ClassField()
+// make a field; the functions below return a copy with one property changed.
 struct ProblemField {
   using Get = int64_t (*)(const void* value);
   using Set = void (*)(void* value, int64_t number);
@@ -49,15 +69,15 @@ struct ProblemField {
   FieldKind kind = FieldKind::kSize;
   Get get = nullptr;
   Set set = nullptr;
-  // What the field is where a text leaves it out. May look at the fields above it in the table.
+  // The value if a text leaves the field out. May read fields above this one in the table.
   Get fallback = nullptr;
   int64_t low = 1, high = kMaxExtent;                           // Limits of integers in texts.
   std::string_view expected = "an integer in [1, 2147483647]";  // For messages.
   // Words for the values 0, 1, ... in texts, and in kernel files. Empty: integers.
   std::span<const std::string_view> words = {};
   std::span<const std::string_view> kernel_words = {};
-  int64_t smallest = 1;        // Of sizes: what a small problem has.
-  bool is_coordinate = false;  // Of sizes: distances between problems are taken over it.
+  int64_t smallest = 1;        // The value of a size in a small problem.
+  bool is_coordinate = false;  // Distances between problems use this size.
   CallMember call = {};
 
   constexpr ProblemField Required() const {
@@ -109,63 +129,61 @@ struct MemberTraits;
 template <class T, class M>
 struct MemberTraits<M T::*> {
   using Class = T;
-  using Type = M;
 };
 
-// The field of a member of T; its fallback is the initial value of the member.
-template <auto kMember>
+// A member of `value`, or element kIndex of a member that is an array.
+template <auto kMember, int kIndex>
+constexpr auto& MemberOf(auto& value) {
+  if constexpr (kIndex < 0) {
+    return value.*kMember;
+  } else {
+    return (value.*kMember)[kIndex];
+  }
+}
+
+// The field falls back to the initial value of the member.
+template <auto kMember, int kIndex = -1>
 constexpr ProblemField FieldOf(std::string_view key, std::string_view name, FieldKind kind) {
   using T = typename MemberTraits<decltype(kMember)>::Class;
-  using M = typename MemberTraits<decltype(kMember)>::Type;
   ProblemField field;
   field.key = key;
   field.name = name;
   field.kind = kind;
   field.get = [](const void* value) {
-    return static_cast<int64_t>(static_cast<const T*>(value)->*kMember);
+    return static_cast<int64_t>(MemberOf<kMember, kIndex>(*static_cast<const T*>(value)));
   };
   field.set = [](void* value, int64_t number) {
-    static_cast<T*>(value)->*kMember = static_cast<M>(number);
+    auto& member = MemberOf<kMember, kIndex>(*static_cast<T*>(value));
+    member = static_cast<std::remove_reference_t<decltype(member)>>(number);
   };
-  field.fallback = [](const void*) { return static_cast<int64_t>(T{}.*kMember); };
+  field.fallback = [](const void*) {
+    const T initial;
+    return static_cast<int64_t>(MemberOf<kMember, kIndex>(initial));
+  };
   return field;
 }
-template <auto kMember>
+template <auto kMember, int kIndex = -1>
 constexpr ProblemField SizeField(std::string_view key, std::string_view name) {
-  return FieldOf<kMember>(key, name, FieldKind::kSize);
+  return FieldOf<kMember, kIndex>(key, name, FieldKind::kSize);
 }
 template <auto kMember>
 constexpr ProblemField ClassField(std::string_view key, std::string_view name) {
   return FieldOf<kMember>(key, name, FieldKind::kClass);
 }
 
-// A size that is an element of an array.
-template <auto kMember, size_t kIndex>
-constexpr ProblemField ElementField(std::string_view key, std::string_view name) {
-  using T = typename MemberTraits<decltype(kMember)>::Class;
-  ProblemField field;
-  field.key = key;
-  field.name = name;
-  field.get = [](const void* value) { return (static_cast<const T*>(value)->*kMember)[kIndex]; };
-  field.set = [](void* value, int64_t number) {
-    (static_cast<T*>(value)->*kMember)[kIndex] = number;
-  };
-  field.fallback = [](const void*) { return (T{}.*kMember)[kIndex]; };
-  return field;
-}
-
-// `{key=value,...}` in the order of the table, without what has its fallback, behind `text`.
+// Appends `{key=value,...}` in the order of the table. Fields that have their fallback are left
+// out.
 void AppendFields(std::span<const ProblemField> fields, const void* value, std::string& text);
 
-// Reads a text into `value`. Nothing if it is well-formed.
+// Reads a text into `value`. Returns an error if the text is malformed.
 std::optional<TextError> ReadFields(const TextFields& text, std::span<const ProblemField> fields,
                                     void* value);
 
-// Sets the fields that are members of `call`, a C struct. kInvalidArgument names the field, its
-// value and the limit.
+// Sets the fields that are members of `call`, a C struct. kInvalidArgument, with the field, its
+// value and the limit, for a value that the field cannot hold.
 Status ReadCallMembers(std::span<const ProblemField> fields, const void* call, void* value);
 
-// Names of fields that tell the same of every operator that has them.
+// Names of fields that mean the same in every operator that has them.
 inline constexpr std::string_view kAlignmentField = "alignment_bytes";
 inline constexpr std::string_view kDeterministicField = "deterministic";
 inline constexpr std::string_view kTypeField = "type";
@@ -175,22 +193,22 @@ inline constexpr std::string_view kBatchField = "batch";
 // The field that kernel files call `name`; null if there is none.
 const ProblemField* FindField(std::span<const ProblemField> fields, std::string_view name);
 
-// Of sizes that are coordinates: logarithms to base 2, at most kPositionSize of them.
 inline constexpr size_t kPositionSize = 8;
 using Position = std::array<float, kPositionSize>;
+// Logarithms to base 2 of the first kPositionSize sizes that are coordinates.
 Position PositionOfFields(std::span<const ProblemField> fields, const void* value);
-// "a=1 b=word" of the classes that texts have, and of the sizes that are no coordinates.
+// "softmax dir=fwd mask=none": every field of texts but coordinates and the alignment.
 std::string FamilyOfFields(std::string_view operator_name, std::span<const ProblemField> fields,
                            const void* value);
-// "batch=8 channels=64 nhwc": of what has not its fallback, sizes by their keys and classes by
-// their words.
+// "softmax outer=8 length=64 bwd": fields that do not have their fallback. Classes print their word
+// alone.
 std::string LabelOfFields(std::string_view operator_name, std::span<const ProblemField> fields,
                           const void* value);
-// Logarithms of sizes, how often 2 divides them, and the numbers of classes.
+// Two features for a size: its logarithm, and how often 2 divides it. One for a class: its number.
 std::vector<std::string> FeatureNamesOfFields(std::span<const ProblemField> fields);
 std::vector<double> FeatureValuesOfFields(std::span<const ProblemField> fields, const void* value);
 
-// Words and messages that tables of several operators have.
+// Words and messages that tables of several operators share.
 std::span<const std::string_view> FlagWords();  // "0", "1".
 inline constexpr std::string_view kFlagText = "0 or 1";
 inline constexpr std::string_view kTypeText = "f64, f32, f16, bf16, i32, i8, f8e4m3 or f8e5m2";

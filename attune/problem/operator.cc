@@ -15,6 +15,8 @@ int AlignmentOfCall(int in_struct, DataType widest, CallClasses classes) {
 
 std::string_view Operator::NameOf(const Problem&) const { return name(); }
 
+Problem Operator::Canonical(const Problem& problem) const { return problem; }
+
 double OnceBytes(const TensorDesc& tensor) {
   const int64_t elements = std::min(ElementCount(tensor), SpanElements(tensor));
   return static_cast<double>(elements) * static_cast<double>(SizeBytes(tensor.type));
@@ -41,10 +43,6 @@ std::vector<Problem> Operator::EverydayProblems() const { return {}; }
 
 Parsed<std::vector<Problem>> Operator::ReadDriver(const DriverLine&, std::string_view) const {
   return ErrorAtOffset(0, fmt::format("MIOpenDriver has no operator {}.", name()));
-}
-
-Result<std::string> Operator::DriverCommandOf(const Problem&) const {
-  return Unsupported(fmt::format("MIOpenDriver commands are not written for {}.", name()));
 }
 
 }  // namespace attune

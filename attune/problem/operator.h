@@ -1,10 +1,9 @@
-// What attune has to know of an operator: its contract. Each one is a folder of attune/ops; the
-// list of all is attune/ops/registry.h.
+// The contract of an operator. Each operator is a folder of attune/ops; attune/ops/registry.h lists
+// them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,113 +21,116 @@ class Problem;
 class Reference;
 struct DriverLine;
 
-// What a call says beside its C struct.
+// Properties of a call that its C struct does not hold.
 struct CallClasses {
-  int alpha = 1;  // Of each scalar: 0 for the value 0, 1 for 1, 2 for any other.
+  int alpha = 1;  // 0 for the value 0, 1 for 1, 2 for any other. So is beta.
   int beta = 0;
-  // 1: every operand starts at a multiple of kWideAlignmentBytes. Counts where the struct leaves
-  // its alignment open.
+  // 1: every operand starts at a multiple of kWideAlignmentBytes. Used if the struct states no
+  // alignment.
   int wide = 0;
 };
-// The alignment of operands where a problem states none. No access is wider, so a candidate that
-// was tried on operands with a larger alignment is safe on these.
+// The default alignment of operands. No access is wider, so a candidate that was verified with a
+// larger alignment is safe with this one.
 inline constexpr int kWideAlignmentBytes = 64;
-// The alignment of a call, whose struct says `in_struct`.
+// The alignment of a call: `in_struct` unless that is 0.
 int AlignmentOfCall(int in_struct, DataType widest, CallClasses classes);
 
-// Bytes of a tensor that move once, without gaps: matrices of a batch may overlap.
+// Bytes of a tensor without gaps. Matrices of a batch may overlap; shared bytes count once.
 double OnceBytes(const TensorDesc& tensor);
 
-// Values of alpha and beta that a problem is measured and verified with.
+// The alpha and beta that a problem is measured and verified with.
 struct Scalars {
   double alpha = 1;
   double beta = 0;
 };
 
-// Stateless and thread-safe; one object for each operator, which is never destroyed. Derive from
-// TypedOperator. REQUIRES of all that take a problem: it is of this operator and, but for
-// Validate(), valid.
+// Stateless and thread-safe. There is one object for each operator, which is never destroyed.
+// Derive from TypedOperator. REQUIRES: problems passed to a member are of this operator and, except
+// for Validate(), valid.
 class Operator {
  public:
   virtual ~Operator() = default;
 
-  // -- Its problems as values --
+  // -- Problems as values --
 
   virtual std::string_view name() const = 0;  // "gemm".
   virtual std::string_view NameOf(const Problem& problem) const;
-  // Of its texts. Those of version 1 of an operator that began with 2 are an OtherOp's: lists and
-  // databases had them before anything here computed it.
+  // The version of texts. An operator that replaces an OtherOp of old lists and databases starts
+  // with 2; texts of version 1 stay an OtherOp.
   virtual int version() const { return 1; }
   virtual std::span<const ProblemField> fields() const = 0;
   virtual bool Equal(const Problem& a, const Problem& b) const = 0;
   virtual Status Validate(const Problem& problem) const = 0;
+  // The same problem with a fixed value for each property that does not matter, such as the batch
+  // stride of a single matrix. The fields of equal canonical problems are equal.
+  virtual Problem Canonical(const Problem& problem) const;
   virtual std::string TextOf(const Problem& problem) const = 0;
   virtual Parsed<Problem> Read(const TextFields& text) const = 0;
-  // From a C struct whose members the table of fields names, of call_bytes(): a multiple of 8
-  // without padding, so that its words are the key of a call; 0 if C has none.
+  // The size of the C struct, whose members the table of fields lists. It is a multiple of 8
+  // without padding, because the words of the struct are the key of a call. 0 without a C struct.
   virtual size_t call_bytes() const { return 0; }
   virtual Result<Problem> ReadCall(const void* call, CallClasses classes) const = 0;
   // A copy with one field set to `number`, not validated.
   virtual Problem With(const Problem& problem, const ProblemField& field, int64_t number) const = 0;
 
-  // -- Its work --
+  // -- Work --
 
-  // In the order in which solvers take them: inputs first, outputs last. Empty if nothing here
-  // computes it.
+  // In the order of solver arguments: inputs first, outputs last. Empty if attune cannot compute
+  // the problem.
   virtual std::vector<Operand> Operands(const Problem& problem) const = 0;
-  // Names of all operands that some problem has.
+  // The names of operands of all problems.
   virtual std::vector<std::string> OperandNames() const { return {}; }
   virtual double Flops(const Problem& problem) const = 0;
-  // Bytes that any implementation must move: every input once, every output once, twice if it is
-  // read, too.
+  // Bytes that any implementation must move: each input and output once, an output that is also
+  // read twice.
   virtual double CompulsoryBytes(const Problem& problem) const;
-  // Products or terms summed into one element.
+  // Terms summed into one output element.
   virtual int64_t ReductionLength(const Problem& problem) const = 0;
   virtual Scalars ScalarsOf(const Problem&) const { return {}; }
-  // Whether results promise what IEEE 754 says of NaN, infinities and denormal numbers, so that a
-  // solver without the trait ieee_special_values is not served where a caller relies on it.
+  // True if results follow IEEE 754 for NaN, infinities and subnormal numbers. A caller that relies
+  // on it gets only solvers with the trait ieee_special_values.
   virtual bool PromisesSpecialValues() const { return false; }
-  // Null: nothing is verified, so nothing is tuned.
+  // Null for an operator that cannot be verified and so is not tuned.
   virtual const Reference* reference() const { return nullptr; }
 
   // -- Kernel files --
 
-  // Names of the sizes, in the order in which the compiler sees them.
+  // Names of sizes in the order in which the compiler gets them.
   virtual std::vector<std::string> SizeNames() const;
-  // Sizes that follow from the fields, by name: those of the output, strides.
+  // Sizes computed from the fields, by name: output extents, strides.
   using Derived = std::vector<std::pair<std::string, int64_t>>;
   virtual Derived DerivedSizes(const Problem&) const { return {}; }
   virtual std::vector<std::string> DerivedNames() const { return {}; }
-  // The smallest problem of the same classes in which the sizes that `keeps` accepts are as in
-  // `problem`. Not validated.
+  // The smallest problem with the same classes, and the same sizes where `keeps` is true. Not
+  // validated.
   using Keeps = std::function<bool(std::string_view name)>;
   virtual Problem SmallestLike(const Problem& problem, const Keeps& keeps) const = 0;
-  // Problems whose dynamic kernels are compiled at installation: each combination of common
-  // classes. Sizes do not matter.
+  // One problem for each common combination of classes: `attune build` compiles their dynamic
+  // kernels. Sizes do not matter.
   virtual std::vector<Problem> EverydayProblems() const;
 
   // -- Likeness --
 
-  // Problems are compared only within a family: everything but the sizes is equal. Empty for an
-  // operator that has no neighbours.
+  // Only problems of one family are neighbours: they differ in sizes and in the alignment. Solvers
+  // check the alignment, which differs from call to call. Empty for an operator without neighbours.
   virtual std::string FamilyOf(const Problem& problem) const = 0;
   virtual Position PositionOf(const Problem& problem) const = 0;
-  // Names and values of model features: one, flops and compulsory bytes first. An empty name: none.
+  // Names and values of model features. The first three are 1, flops and compulsory bytes. An empty
+  // FeaturesName() means that the operator has none.
   virtual std::string FeaturesName() const = 0;
   virtual std::vector<std::string> FeatureNames() const = 0;
   virtual std::vector<double> FeatureValues(const Problem& problem) const = 0;
 
-  // -- For people and other programs --
+  // -- Users and other programs --
 
   // One short line: "gemm 64x64x64 nn f32".
   virtual std::string LabelOf(const Problem& problem) const = 0;
-  // The verb of MIOpenDriver without the type: "conv". Empty: there is none.
+  // The verb of MIOpenDriver without the type: "conv". Empty without a verb.
   virtual std::string_view driver_verb() const { return ""; }
-  // `type` is the driver's word for it: "f32", "bf16", "f8". Every problem is validated.
+  // `type` is an element type as MIOpenDriver spells it: "f32", "bf16", "f8". Every problem is
+  // validated.
   virtual Parsed<std::vector<Problem>> ReadDriver(const DriverLine& line,
                                                   std::string_view type) const;
-  // The inverse. kUnsupported if MIOpenDriver cannot say this problem.
-  virtual Result<std::string> DriverCommandOf(const Problem& problem) const;
 };
 
 }  // namespace attune

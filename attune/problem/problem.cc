@@ -9,14 +9,15 @@
 namespace attune {
 namespace {
 
-// Of an operator that is not known.
+// The version of texts of unknown operators.
 constexpr int kOtherVersion = 1;
 
 Parsed<Problem> ReadKnown(const TextFields& text) {
   const Operator* const known = FindOperator(text.name);
   if (known != nullptr && text.version == known->version()) return known->Read(text);
-  if (text.version == kOtherVersion)
+  if (text.version == kOtherVersion) {
     return OperatorOf(static_cast<const OtherOp*>(nullptr)).Read(text);
+  }
   return ErrorAtOffset(
       text.name.size() + 1,
       fmt::format("{} has version {}; this program knows version {}.", Quoted(text.name),

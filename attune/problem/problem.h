@@ -1,5 +1,5 @@
-// What is to be solved: one operator with every property that can change which implementation is
-// fastest or right. A value; the key of every record. docs/formats/problem.md has the text.
+// A problem: one operator with every property that can change which implementation is fastest or
+// right. A value; the key of every record. docs/formats/problem.md has the text.
 #pragma once
 
 #include <cassert>
@@ -17,16 +17,18 @@
 
 namespace attune {
 
-// What is declared beside the struct of an operator's problems: its operator, whatever the pointer.
+// A struct of problems: `const Operator& OperatorOf(const T*)` is declared beside it, and ignores
+// the pointer.
 template <class T>
 concept OperatorValue = requires(const T* value) {
   { OperatorOf(value) } -> std::same_as<const Operator&>;
 };
 
-// The problem of one operator: a Gemm, a Conv, ... Copies share the value, which never changes.
+// The problem of one operator: a Gemm, a Conv, ... Copies share the value, which never changes. A
+// problem that was moved from can only be assigned to or destroyed.
 class Problem {
  public:
-  // An operator without a name, which is not valid.
+  // Not valid: an OtherOp without a name.
   Problem();
   template <OperatorValue T>
   Problem(T value)  // NOLINT: a Gemm is a problem.
@@ -38,10 +40,10 @@ class Problem {
   const Operator& op() const { return *op_; }
   const void* value() const { return value_.get(); }
 
-  // The value as one of a certain operator; null if it is of another one.
+  // The value as a T; null if the problem is of another operator.
   template <OperatorValue T>
   const T* As() const {
-    // By name, because plug-ins have objects of their own.
+    // Plug-ins have operator objects of their own, so names are compared.
     const Operator& wanted = OperatorOf(static_cast<const T*>(nullptr));
     const bool is_it = op_ == &wanted || op_->name() == wanted.name();
     return is_it ? static_cast<const T*>(value_.get()) : nullptr;
@@ -71,9 +73,9 @@ class Problem {
 std::string Text(const Problem& problem);
 
 // Reads a canonical text, keys in any order. The error names the column (1-based). The result is
-// normalised and validated. An operator that is not known becomes an OtherOp.
+// normalised and validated. An unknown operator becomes an OtherOp.
 Result<Problem> ParseProblem(std::string_view text);
-// The same with the column as a number; 1 for what no single key is to blame for.
+// The same with the column as a number; 1 for an error that no single key causes.
 Parsed<Problem> ReadProblem(std::string_view text);
 
 // The hash of Text(problem): the unique key in stores.
@@ -81,20 +83,20 @@ Fingerprint KeyOf(const Problem& problem);
 
 Status Validate(const Problem& problem);
 
-// "gemm", "conv", or the name of an operator that is not known here.
+// "gemm", "conv", or the name of an unknown operator.
 std::string_view OperatorName(const Problem& problem);
 
-// Operands in the order in which solvers take them: inputs first, outputs last. Empty for an
-// operator that nothing here computes. REQUIRES: `problem` is valid.
+// Operands in the order of solver arguments: inputs first, outputs last. Empty for an OtherOp that
+// is no kernel of a user. REQUIRES: `problem` is valid.
 std::vector<Operand> Operands(const Problem& problem);
 
 // Floating point operations of the direct algorithm. 0 for an OtherOp.
 double Flops(const Problem& problem);
 
-// Bytes that any implementation must move: every input once, every output once (twice for kInOut).
+// Bytes that any implementation must move: every input and output once, twice for kInOut.
 double CompulsoryBytes(const Problem& problem);
 
-// Products or terms summed into one output element, which bounds the rounding error: k for a gemm.
+// Terms summed into one output element, which bound the rounding error: k for a gemm.
 int64_t ReductionLength(const Problem& problem);
 
 // Element type of the last output, which the verification tolerance depends on.

@@ -12,11 +12,11 @@ constexpr double kMeanProduct = 0.25;
 // Recursive summation of such products has an error of standard deviation 0.09 u k, and the largest
 // of 1e9 outputs lies 6 deviations out, at 0.57 u k. This allows 1.0 u k.
 constexpr double kSumLambda = 4;
-// Where the sum itself is large, its partial sums were too, and so was every rounding: growing
-// evenly to r it gathers a deviation of at most u |r| sqrt(k) / 3. Six of these. Without this, one
-// of some 1e6 right outputs is refused.
+// A large sum has large partial sums and roundings: growing evenly to r, its error has a deviation
+// of at most u |r| sqrt(k) / 3. This allows six of these. Without it, about one in 1e6 right
+// outputs fails.
 constexpr double kLargeSumLambda = 2;
-// Terms that are off by u each whatever k is: products without fused multiply-add, block borders.
+// Errors of u that do not depend on k: products without fused multiply-add, borders of blocks.
 constexpr double kExtraTerms = 16;
 // Error of an activation function from a mathematics library or a polynomial, in units of u.
 constexpr double kActivationError = 64;
@@ -29,19 +29,19 @@ constexpr double kActivationError = 64;
 constexpr double kTensorBlock = 8;
 constexpr double kWorstPath = 2.0 / 3;
 
-// Of products of f8, those of Hopper cut each of 32 and the sum that they are added to off 13 bits
+// Tensor cores of Hopper truncate 32 products of f8 and the sum that they are added to, 13 bits
 // behind the point of the largest ("DeepSeek-V3 Technical Report", 2024, 3.3.2: some 14 bits are
-// kept). Without fast accumulation such a sum is added in f32 after four of these steps. A step is
-// off by 33 uniform errors of 2^-13 times 4, the usual size of the sum: a deviation of 13 u, and of
-// 2.4 u sqrt(k) for k / 128 sums of four steps. Six of these, rounded up.
+// kept). Without fast accumulation such a sum is added in f32 after four of these steps. A step has
+// 33 uniform errors of 2^-13 times 4, the usual size of the sum: a deviation of 13 u, and of 2.4 u
+// sqrt(k) for k / 128 sums of four steps. Six of these, rounded up.
 constexpr double kF8SumRoundoff = 0x1p-9;
 
-// Whether a tensor core may multiply: it takes inputs narrower than f32.
+// True if a tensor core can multiply the inputs: they are narrower than f32.
 bool MayBeTensorCore(const ProductSum& sum) {
   return SizeBytes(sum.input) < sizeof(float) || sum.math != MathMode::kStrict;
 }
 
-// Whether a sum is kept to fewer bits than f32 has.
+// True if tensor cores keep the sum to fewer bits than f32 has.
 bool IsOfF8(const ProductSum& sum) {
   return sum.input == DataType::kF8E4M3 || sum.input == DataType::kF8E5M2;
 }

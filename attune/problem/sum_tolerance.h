@@ -1,4 +1,4 @@
-// How far a sum of products may lie from the reference.
+// The tolerance for sums of products.
 #pragma once
 
 #include "attune/numeric/data_type.h"
@@ -7,10 +7,10 @@
 namespace attune {
 
 struct ProductSum {
-  double k = 1;       // Products.
-  double growth = 1;  // Of errors, by an algorithm that transforms its inputs.
+  double k = 1;       // The number of products.
+  double growth = 1;  // The growth of errors in an algorithm that transforms its inputs.
   double alpha = 1;
-  // Largest |beta C + bias|: what may come after a rounding of the sum. 0 means one rounding.
+  // The largest |beta C + bias|, which may be added after the sum is rounded. 0 means one rounding.
   double added = 0;
   DataType input = DataType::kF32;
   DataType output = DataType::kF32;
@@ -24,10 +24,10 @@ struct ProductSum {
 // summation is at most about lambda * u * sum |a||b| with u the unit round-off of the accumulator
 // and a small lambda that does not grow with k (Higham and Mary, "Sharper probabilistic backward
 // error analysis for basic linear algebra kernels with random data", SIAM J. Sci. Comput. 42,
-// 2020); sum |a||b| is near k / 4 here. The worst case, k u sum |a||b|, would let a dropped term
-// through. Tensor cores cut off where a processor rounds, which grows faster than a random walk. On
-// top come the rounding to the output type, twice if a bias or an old C may be added after it, and
-// that of the inputs if the math mode allows it. Integers have no tolerance.
+// 2020); sum |a||b| is near k / 4 here. The worst case, k u sum |a||b|, would hide a dropped term.
+// Tensor cores truncate, and that error grows faster than a random walk. The tolerance also allows
+// the rounding to the output type, twice if a bias or an old C is added after it, and the rounding
+// of inputs that the math mode permits. Integers have no tolerance.
 Tolerance ToleranceOf(const ProductSum& sum);
 
 }  // namespace attune

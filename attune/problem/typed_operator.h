@@ -1,8 +1,7 @@
-// An operator whose problems are values of T with a table of fields: everything that follows from
-// the table.
+// Implements the parts of an operator that follow from its table of fields.
 #pragma once
 
-#include <memory>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,14 +13,26 @@
 
 namespace attune {
 
-// T is copyable, compares by ==, and has free functions `Status Validate(const T&)` and
-// OperatorOf(const T*). Equal problems have equal fields once they are Normalize()d.
+// Calls Validate() of T, which argument-dependent lookup finds. Inside of TypedOperator, its own
+// Validate() hides it.
+template <class T>
+Status ValidateValue(const T& value) {
+  return Validate(value);
+}
+
+// An operator whose problems are values of T. T is copyable, has ==, and has free functions
+// `Status Validate(const T&)` and `const Operator& OperatorOf(const T*)`.
 template <class T>
 class TypedOperator : public Operator {
  public:
   bool Equal(const Problem& a, const Problem& b) const final { return Of(a) == Of(b); }
 
   Status Validate(const Problem& problem) const final { return ValidateValue(Of(problem)); }
+
+  Problem Canonical(const Problem& problem) const final {
+    T value = Normal(Of(problem));
+    return value == Of(problem) ? problem : Problem(std::move(value));
+  }
 
   std::string TextOf(const Problem& problem) const final {
     const T value = Normal(Of(problem));
@@ -93,13 +104,13 @@ class TypedOperator : public Operator {
  protected:
   static const T& Of(const Problem& problem) { return problem.Get<T>(); }
 
-  // Puts the packed value where a field may be left open, so that equal problems compare equal.
+  // Gives fields that are open, or that do not matter, their packed value.
   virtual void Normalize(T&) const {}
-  // Before the fields of a text are read: what does not stand in one of them.
+  // Called before the fields of a text are read, to set properties that are no field of it.
   virtual std::optional<TextError> Prepare(const TextFields&, T&) const { return std::nullopt; }
-  // After the members of a C struct are read: what follows from others, and the alignment.
+  // Called after the members of a C struct are read, to set the alignment and derived properties.
   virtual Status FinishCall(CallClasses, T&) const { return Status::Ok(); }
-  // Makes sizes that SmallestLike() has shrunk as large as those that were kept need them.
+  // Enlarges sizes that SmallestLike() made too small for the sizes that it kept.
   virtual void Grow(const Keeps&, T&) const {}
 
  private:
@@ -107,17 +118,6 @@ class TypedOperator : public Operator {
     Normalize(value);
     return value;
   }
-  // Outside of this class, Validate() is found by its argument.
-  static Status ValidateValue(const T& value);
 };
-
-template <class T>
-Status CallValidate(const T& value) {
-  return Validate(value);
-}
-template <class T>
-Status TypedOperator<T>::ValidateValue(const T& value) {
-  return CallValidate(value);
-}
 
 }  // namespace attune

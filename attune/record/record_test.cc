@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/fingerprint.h"
-#include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/problem/other_op.h"
 #include "attune/record/record.h"

@@ -1,7 +1,5 @@
 // RooflineSeconds: the bound that arithmetic and memory set.
 #include <algorithm>
-#include <type_traits>
-#include <variant>
 
 #include "attune/record/select.h"
 

@@ -1,8 +1,9 @@
 #include "attune/session/golden.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

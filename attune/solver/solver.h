@@ -58,9 +58,9 @@ struct SolverTraits {
   // aligned to. Of other solvers what was tried on operands that are aligned better may read what
   // these do not begin at, which ends the context of the calling program.
   bool checks_alignment = false;
-  // GEMM only. True if NaN and infinity follow IEEE 754: 0 times either is NaN, and C is not read
-  // if beta is 0. Denormal numbers of f32 and f64 are not flushed. Tuning and the conformance suite
-  // verify this.
+  // True if results follow IEEE 754 for NaN, infinities and subnormal numbers of f32 and f64, for
+  // operators that promise it (Operator::PromisesSpecialValues()). A GEMM must also not read C if
+  // beta is 0. Tuning and the conformance suite verify this.
   bool ieee_special_values = false;
   bool last_resort = false;  // Slow by design (a plain reference): tuned only if asked for by name.
 };

@@ -1,10 +1,10 @@
 #include "attune/tunable/blas_params.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -1,7 +1,5 @@
 #include "attune/tunable/result_key.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,6 +8,8 @@
 #include <limits>
 
 #include <fmt/format.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

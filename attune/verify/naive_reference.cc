@@ -1,10 +1,10 @@
 #include "attune/verify/naive_reference.h"
 
-#include "attune/ops/conv/conv.h"
-#include "attune/ops/gemm/gemm.h"
-
 #include <cmath>
 #include <limits>
+
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

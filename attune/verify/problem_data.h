@@ -76,9 +76,9 @@ class ProblemData {
   // operand has its initial content; an output has none and is empty.
   std::span<const std::byte> input(size_t i) const;
 
-  // The right outputs one after the other: one number for each
-  // element of the output's span: element at offset o is reference()[o], before rounding to the
-  // output type. Gaps hold NaN, and nothing else does.
+  // The right results of all outputs, one output after the other: a number for each element of the
+  // span. That at offset o of an output is reference()[o] of its part, before rounding to the type
+  // of the output. Gaps, and only gaps, hold NaN.
   std::span<const double> reference() const;
   // Of operand `i` alone; empty for one that is only read.
   std::span<const double> reference(size_t i) const;

@@ -26,7 +26,7 @@ Status Plant(const std::vector<PlantedElement>& planted, BoundOperands& operands
   return Status::Ok();
 }
 
-// Of operands that are only read; what is written, a run starts with anyway.
+// Restores operands that are only read. Each run starts with poisoned outputs anyway.
 Status Restore(const std::vector<PlantedElement>& planted, const std::vector<Operand>& roles,
                const ProblemData& data, BoundOperands& operands) {
   for (const PlantedElement& element : planted) {

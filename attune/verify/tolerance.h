@@ -1,4 +1,4 @@
-// How far a right result may lie from the reference.
+// The tolerance of a problem.
 #pragma once
 
 #include "attune/problem/problem.h"
@@ -6,8 +6,8 @@
 
 namespace attune {
 
-// For outputs of `problem` over the inputs of ProblemData: what the reference of its operator says;
-// of a user's kernel what its problem says. REQUIRES: CheckVerifiable(problem).
+// The tolerance for outputs of `problem` over the inputs of ProblemData: that of its operator's
+// reference, or of the problem if it is a user's kernel. REQUIRES: CheckVerifiable(problem).
 Tolerance ToleranceOf(const Problem& problem);
 
 }  // namespace attune

@@ -10,15 +10,15 @@
 #include <gtest/gtest.h>
 
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/driver/cuda_memory.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nvrtc.h"
-#include "backends/cuda/problem_on_host_test.h"
-#include "backends/cuda/layout/realign.h"
+#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/gemm/reference_product.h"
+#include "backends/cuda/layout/realign.h"
 #include "backends/cuda/layout/tensor_layout.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/gemm/cublaslt_gemm.h"
-#include "backends/cuda/driver/cuda_device.h"
-#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/cublaslt/stand_in_cublaslt_test.h"
+#include "backends/cuda/driver/cuda_device.h"
+#include "backends/cuda/gemm/cublaslt_gemm.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

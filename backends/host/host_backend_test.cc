@@ -1,5 +1,4 @@
 #include "backends/host/host_backend.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <sched.h>
 
@@ -9,6 +8,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune {
 namespace {

@@ -1,5 +1,5 @@
-// Operators beside gemm and conv: each has a folder here, which CMake finds, and a function
-// AddSolvers() in a namespace of its name. Nothing else has to know of it.
+// Solvers of operators other than gemm and conv. CMake finds the folder of each operator. The
+// folder defines AddSolvers() in a namespace of the operator's name.
 #pragma once
 
 #include "attune/solver/solver.h"
@@ -8,16 +8,16 @@
 
 namespace attune::host {
 
-// What their solvers share; outlives them.
+// Shared by all solvers, and outlives them.
 struct OperatorResources {
   ThreadPool* pool = nullptr;
   IsaLevel level = IsaLevel::kBaseline;
 };
 
-// The solvers of all of them.
+// Adds the solvers of every operator.
 void AddOperatorSolvers(const OperatorResources& resources, SolverList& solvers);
 
-// `library.NAME.build_id` of each: what its kernels are made of.
+// `library.NAME.build_id` of each operator: a hash of the sources of its kernels.
 Environment DescribeOperators(IsaLevel level);
 
 }  // namespace attune::host

@@ -1,9 +1,9 @@
 // The entry point of attune_onednn.so.
 #include "attune/solver/plugin.h"
-#include "backends/onednn/library_report.h"
-#include "backends/onednn/onednn_adapter.h"
 #include "backends/onednn/conv/onednn_conv.h"
 #include "backends/onednn/gemm/onednn_gemm.h"
+#include "backends/onednn/library_report.h"
+#include "backends/onednn/onednn_adapter.h"
 
 namespace {
 

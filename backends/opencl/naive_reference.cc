@@ -1,12 +1,12 @@
 #include "backends/opencl/naive_reference.h"
 
-#include "attune/ops/conv/conv.h"
-#include "attune/ops/gemm/gemm.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+
+#include "attune/ops/conv/conv.h"
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::opencl {
 namespace {

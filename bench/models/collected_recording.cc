@@ -1,6 +1,5 @@
 #include <string>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 

@@ -22,12 +22,6 @@
 namespace attune::model {
 namespace {
 
-std::vector<std::string> OperatorNames() {
-  std::vector<std::string> names;
-  for (const Operator* op : Operators()) names.emplace_back(op->name());
-  return names;
-}
-
 Result<std::shared_ptr<const LaunchSource>> LaunchesFor(const RecordPlace& at, bool dry_run) {
   if (!dry_run) return LaunchesAt(at.place);
   if (at.has_device()) return DryRunsAt(at.place);

@@ -1,5 +1,4 @@
 #include "extensions/interposers/blas/product.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

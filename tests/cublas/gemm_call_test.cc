@@ -1,7 +1,8 @@
 #include "extensions/interposers/cublas/gemm_call.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <gtest/gtest.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cublas {
 namespace {

@@ -78,9 +78,9 @@ def core_with_a_server_is_the_fleet(attune):
 def core_does_without_a_server_what_needs_none(attune):
     """The fleet is not needed for help, completion and verbs that open another database."""
     folder = installation(attune, "no_server")
+    attune.write_problems(1)
     for words, status in ((("best", "--help"), 0), (("--help",), 0), (("--complete", "be"), 0), (("devices",), 0),
                           (("import", "list.txt", "--tag", "x", "--db", "local.db"), 0), (("tuen",), 2)):
-        attune.write_problems(1)
         done = run_in(folder, *words, attune=attune, ATTUNE_DB=SERVER)
         program.check(done.returncode == status and "fleet" not in done.stderr, done)
 

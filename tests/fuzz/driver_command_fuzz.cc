@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     attune::FuzzCheck(again.ok() && *again == problem);
     const auto* const conv = problem.As<attune::Conv>();
     if (conv == nullptr || conv->math != attune::MathMode::kStrict) continue;
-    const auto command = attune::ConvOperator().DriverCommandOf(*conv);
+    const auto command = attune::DriverCommandOf(*conv);
     attune::FuzzCheck(command.ok());
     attune::FuzzCheck(attune::ReadDriverCommand(*command)->front() == problem);
   }

@@ -30,7 +30,7 @@ struct Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // That y is the softmax of scale * x.
+  // Expects y to be the softmax of scale * x.
   void ExpectRight(double scale) const {
     for (size_t row = 0; row < 2; ++row) {
       double sum = 0;
@@ -87,14 +87,19 @@ TEST_F(OperatorCalls, AWrongCallIsNamedAndWritesNothing) {
     return std::string(attune_last_message());
   };
   EXPECT_THAT(message_of([](Call& call) { call.operands.count = 1; }),
-              HasSubstr("has the 2 operands x y; the call brings 1"));
+              HasSubstr("needs 2 operands (x, y), none of them null; the call passes 1"));
   EXPECT_THAT(message_of([](Call& call) { call.data[0] = nullptr; }),
-              HasSubstr("none may be null"));
-  EXPECT_THAT(message_of([](Call& call) { call.operands.count = 17; }), HasSubstr("1 to 16"));
+              HasSubstr("none of them null"));
+  EXPECT_THAT(message_of([](Call& call) { call.operands.count = 17; }),
+              HasSubstr("17 operands; the limit is 16"));
+  EXPECT_THAT(message_of([](Call& call) { call.operands.data = nullptr; }),
+              HasSubstr("the list of operands (data) is null"));
   EXPECT_THAT(message_of([](Call& call) { call.operands.struct_size = 8; }),
               HasSubstr("ATTUNE_OPERANDS_INIT"));
   EXPECT_THAT(message_of([](Call& call) { call.softmax.type = 9; }), HasSubstr("'type' is 9"));
   EXPECT_THAT(message_of([](Call& call) { call.softmax.length = -1; }), HasSubstr("length"));
+  EXPECT_THAT(message_of([](Call& call) { call.softmax.alignment_bytes = 64 + (1LL << 32); }),
+              HasSubstr("'alignment_bytes' is 4294967360; it has to be a power of two"));
 }
 
 TEST_F(OperatorCalls, AnOperatorThatIsNotKnownIsNamed) {
@@ -105,7 +110,7 @@ TEST_F(OperatorCalls, AnOperatorThatIsNotKnownIsNamed) {
   EXPECT_THAT(attune_last_message(), HasSubstr("'softmin'"));
   EXPECT_EQ(attune_run(runtime_.get(), "softmax", &call.softmax, 8, &call.operands),
             ATTUNE_INVALID_ARGUMENT);
-  EXPECT_THAT(attune_last_message(), HasSubstr("has 64 bytes here, and the caller's 8"));
+  EXPECT_THAT(attune_last_message(), HasSubstr("has 64 bytes, but the call passes 8"));
   EXPECT_EQ(attune_run(runtime_.get(), nullptr, &call.softmax, 8, &call.operands),
             ATTUNE_INVALID_ARGUMENT);
 }

@@ -134,6 +134,8 @@ std::optional<ConvDirection> ParseConvDirection(std::string_view name) {
   return FindName<ConvDirection>(kDirectionNames, name);
 }
 
+std::span<const std::string_view> ConvDirectionNames() { return kDirectionNames; }
+
 Status Validate(const Conv& conv) {
   ATTUNE_RETURN_IF_ERROR(CheckChannels(conv));
   for (size_t axis = 0; axis < conv.in.size(); ++axis) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "attune/base/status.h"
@@ -56,14 +58,20 @@ Spatial OutputExtent(const Conv& conv);
 
 std::string_view Name(ConvDirection direction);  // "fwd", "bwd_data", "bwd_weights".
 std::optional<ConvDirection> ParseConvDirection(std::string_view name);
+std::span<const std::string_view> ConvDirectionNames();  // In the order of the enumeration.
+
 class Operator;
 const Operator& ConvOperator();
 inline const Operator& OperatorOf(const Conv*) { return ConvOperator(); }
 
-// What is wrong with `conv`, naming field, value and limit: extents in [1, 2^31), operands below
-// 2^40 elements, an output of at least one element, groups that divide, layouts of the right rank,
-// bias only in the forward direction, output_pad only in the transposed mode and below the stride,
-// alignment and math mode as for a Gemm.
+// kInvalidArgument, with field, value and limit, unless `conv` has extents in [1, 2^31), operands
+// below 2^40 elements, an output of at least one element, groups that divide, layouts of the right
+// rank, bias only in the forward direction, output_pad only in the transposed mode and below the
+// stride, alignment and math mode as for a Gemm.
 Status Validate(const Conv& conv);
+
+// The command of MIOpenDriver for this problem, the inverse of Operator::ReadDriver().
+// kUnsupported if MIOpenDriver has none.
+Result<std::string> DriverCommandOf(const Conv& conv);
 
 }  // namespace attune

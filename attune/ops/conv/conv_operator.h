@@ -1,4 +1,4 @@
-// What conv's operator is made of. Private to this folder.
+// The parts of the operator conv. Private to this folder.
 #pragma once
 
 #include <string>
@@ -18,6 +18,8 @@ double FlopsOf(const Conv& conv);
 int64_t ReductionLengthOf(const Conv& conv);
 
 // likeness.cc
+// The family has direction, mode, rank, layouts, types, bias, determinism, filter, stride,
+// dilation, and flags for padded, grouped and depthwise.
 std::string FamilyOf(const Conv& conv);
 Position PositionOf(const Conv& conv);
 std::vector<std::string> ConvFeatureNames();
@@ -32,6 +34,5 @@ const Reference& ConvReference();
 
 // driver.cc
 Parsed<std::vector<Problem>> ReadConvCommand(const DriverLine& line, std::string_view type);
-Result<std::string> DriverCommandOf(const Conv& conv);
 
 }  // namespace attune

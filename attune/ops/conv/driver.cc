@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
-// What the flags of one command say; the initial values are MIOpenDriver's defaults.
+// The flags of one command. Initial values are the defaults of MIOpenDriver.
 struct ConvFlags {
   int64_t directions = 0;
   int64_t spatial_rank = 2;

@@ -1,4 +1,4 @@
-// The fields of a convolution, once, and the operator that is made of them.
+// The table of fields of a convolution, and the operator.
 #include <algorithm>
 #include <cstddef>
 
@@ -19,7 +19,6 @@ constexpr std::string_view kOutputPadText =
 constexpr std::string_view kGroupsText = "an integer in [1, 2147483647] that divides c and k";
 
 // In the order of the enumerations.
-constexpr std::string_view kDirectionWords[] = {"fwd", "bwd_data", "bwd_weights"};
 constexpr std::string_view kDirectionsInKernels[] = {"forward", "backward_data",
                                                      "backward_weights"};
 constexpr std::string_view kModeWords[] = {"conv", "trans"};
@@ -27,18 +26,6 @@ constexpr std::string_view kModesInKernels[] = {"convolution", "transposed"};
 constexpr std::string_view kLayoutsInKernels[] = {"channels_first", "channels_last",
                                                   "channels_first", "channels_last"};
 constexpr std::array<std::string_view, 3> kAxes = {"d", "h", "w"};
-
-constexpr int64_t Number(DataType type) { return static_cast<int64_t>(type); }
-// By attune_type.
-constexpr int64_t kCallTypes[] = {Number(DataType::kF32), Number(DataType::kF64),
-                                  Number(DataType::kF16), Number(DataType::kBf16)};
-
-constexpr CallMember Wide(size_t offset, int64_t zero = 0) {
-  return {offset, sizeof(int64_t), zero, {}};
-}
-constexpr CallMember Narrow(size_t offset, int64_t zero = 0) {
-  return {offset, sizeof(int32_t), zero, {}};
-}
 
 const Conv& Of(const void* value) { return *static_cast<const Conv*>(value); }
 
@@ -50,71 +37,70 @@ constexpr size_t At(size_t member, size_t axis) { return member + axis * sizeof(
 
 template <size_t kAxis>
 constexpr ProblemField InField(std::string_view key, std::string_view name) {
-  return ElementField<&Conv::in, kAxis>(key, name).Required().Coordinate().Call(
-      Wide(At(ATTUNE_AT(in), kAxis), 1));
+  return SizeField<&Conv::in, kAxis>(key, name).Required().Call(
+      WideMember(At(ATTUNE_AT(in), kAxis), 1));
 }
 template <size_t kAxis>
 constexpr ProblemField FilterField(std::string_view key, std::string_view name) {
-  return ElementField<&Conv::filter, kAxis>(key, name).Required().Call(
-      Wide(At(ATTUNE_AT(filter), kAxis), 1));
+  return SizeField<&Conv::filter, kAxis>(key, name).Required().Call(
+      WideMember(At(ATTUNE_AT(filter), kAxis), 1));
 }
 template <size_t kAxis>
 constexpr ProblemField PadField(std::string_view key, std::string_view name) {
-  return ElementField<&Conv::pad, kAxis>(key, name)
+  return SizeField<&Conv::pad, kAxis>(key, name)
       .Within(0, kMaxExtent, kPadText)
       .Smallest(0)
-      .Call(Wide(At(ATTUNE_AT(pad), kAxis)));
+      .Call(WideMember(At(ATTUNE_AT(pad), kAxis)));
 }
 template <size_t kAxis>
 constexpr ProblemField StrideField(std::string_view key, std::string_view name) {
-  return ElementField<&Conv::stride, kAxis>(key, name).Call(Wide(At(ATTUNE_AT(stride), kAxis), 1));
+  return SizeField<&Conv::stride, kAxis>(key, name).Call(
+      WideMember(At(ATTUNE_AT(stride), kAxis), 1));
 }
 template <size_t kAxis>
 constexpr ProblemField DilationField(std::string_view key, std::string_view name) {
-  return ElementField<&Conv::dilation, kAxis>(key, name).Call(
-      Wide(At(ATTUNE_AT(dilation), kAxis), 1));
+  return SizeField<&Conv::dilation, kAxis>(key, name).Call(
+      WideMember(At(ATTUNE_AT(dilation), kAxis), 1));
 }
-// No kernel file has it, and no C struct.
+// Kernel files and C structs have no such field.
 template <size_t kAxis>
 constexpr ProblemField OutputPadField(std::string_view key) {
-  return ElementField<&Conv::output_pad, kAxis>(key, "").Within(0, kMaxExtent, kOutputPadText);
+  return SizeField<&Conv::output_pad, kAxis>(key, "").Within(0, kMaxExtent, kOutputPadText);
 }
 
 ProblemField LayoutField(ProblemField field, ProblemField::Get otherwise, size_t offset) {
   return field.Words(LayoutNames(), kLayoutText)
       .KernelWords(kLayoutsInKernels)
       .Else(otherwise)
-      .Call(Narrow(offset));
+      .Call(NarrowMember(offset));
 }
 
 std::vector<ProblemField> MakeTable() {
   return {
       ClassField<&Conv::direction>("dir", "direction")
-          .Words(kDirectionWords, "fwd, bwd_data or bwd_weights")
+          .Words(ConvDirectionNames(), "fwd, bwd_data or bwd_weights")
           .KernelWords(kDirectionsInKernels)
           .Required()
-          .Call(Narrow(ATTUNE_AT(direction))),
+          .Call(NarrowMember(ATTUNE_AT(direction))),
       ClassField<&Conv::mode>("mode", "mode")
           .Words(kModeWords, "conv or trans")
           .KernelWords(kModesInKernels),
-      // The key d says which it is.
-      ClassField<&Conv::spatial_rank>("", "spatial_rank").Call(Narrow(ATTUNE_AT(spatial_rank), 2)),
-      SizeField<&Conv::batch>("n", kBatchField)
-          .Required()
-          .Coordinate()
-          .Call(Wide(ATTUNE_AT(batch), 1)),
+      // Texts of 3-D convolutions have the key d.
+      ClassField<&Conv::spatial_rank>("", "spatial_rank")
+          .Call(NarrowMember(ATTUNE_AT(spatial_rank), 2)),
+      SizeField<&Conv::batch>("n", kBatchField).Required().Call(WideMember(ATTUNE_AT(batch), 1)),
       SizeField<&Conv::in_channels>("c", "in_channels")
           .Required()
-          .Call(Wide(ATTUNE_AT(in_channels), 1)),
+          .Call(WideMember(ATTUNE_AT(in_channels), 1)),
       InField<0>("d", "in_d").Else(RequiredIn3d), InField<1>("h", "in_h"), InField<2>("w", "in_w"),
       SizeField<&Conv::out_channels>("k", "out_channels")
           .Required()
-          .Call(Wide(ATTUNE_AT(out_channels), 1)),
+          .Call(WideMember(ATTUNE_AT(out_channels), 1)),
       FilterField<0>("fd", "filter_d").Else(RequiredIn3d), FilterField<1>("fh", "filter_h"),
       FilterField<2>("fw", "filter_w"),
       SizeField<&Conv::groups>("g", "groups")
           .Within(1, kMaxExtent, kGroupsText)
-          .Call(Wide(ATTUNE_AT(groups), 1)),
+          .Call(WideMember(ATTUNE_AT(groups), 1)),
       PadField<0>("pd", "pad_d"), PadField<1>("ph", "pad_h"), PadField<2>("pw", "pad_w"),
       StrideField<0>("sd", "stride_d"), StrideField<1>("sh", "stride_h"),
       StrideField<2>("sw", "stride_w"), DilationField<0>("dd", "dilation_d"),
@@ -137,20 +123,20 @@ std::vector<ProblemField> MakeTable() {
       ClassField<&Conv::type>("type", kTypeField)
           .Words(DataTypeNames(), kTypeText)
           .KernelWords(DataTypeNames())
-          .Call({ATTUNE_AT(type), sizeof(int32_t), 0, kCallTypes}),
+          .Call(TypeMember(ATTUNE_AT(type), kFloatCallTypes)),
       ClassField<&Conv::math>("math", kMathField)
           .Words(MathModeNames(), kMathText)
           .KernelWords(MathModeNames())
-          .Call(Narrow(ATTUNE_AT(math))),
+          .Call(NarrowMember(ATTUNE_AT(math))),
       ClassField<&Conv::bias>("bias", "bias")
           .Words(FlagWords(), kFlagText)
-          .Call(Narrow(ATTUNE_AT(bias))),
+          .Call(NarrowMember(ATTUNE_AT(bias))),
       ClassField<&Conv::alignment_bytes>("align", kAlignmentField)
           .Within(1, kMaxAlignmentBytes, kAlignmentText)
-          .Call(Narrow(ATTUNE_AT(alignment_bytes))),
+          .Call(NarrowMember(ATTUNE_AT(alignment_bytes))),
       ClassField<&Conv::deterministic>("det", kDeterministicField)
           .Words(FlagWords(), kFlagText)
-          .Call(Narrow(ATTUNE_AT(deterministic)))};
+          .Call(NarrowMember(ATTUNE_AT(deterministic)))};
 }
 
 #undef ATTUNE_AT
@@ -161,7 +147,7 @@ const TextField* FindKey(const TextFields& text, std::string_view key) {
   return found == text.fields.end() ? nullptr : &*found;
 }
 
-// The key d makes a conv 3-D: it and fd stand together, and the other depth keys need them.
+// 3 if the text has the key d, which needs fd. The other keys of the depth axis need both.
 Parsed<int> SpatialRankOf(const TextFields& text) {
   if (FindKey(text, "d") != nullptr) {
     if (FindKey(text, "fd") != nullptr) return 3;
@@ -176,7 +162,7 @@ Parsed<int> SpatialRankOf(const TextFields& text) {
   return 2;
 }
 
-// Strides of the operand that is called one of `names`, under names `prefix`_stride_*.
+// Appends the strides of the operand with one of `names`, as `prefix`_stride_*.
 void AddStrides(const Conv& conv, const std::vector<std::string_view>& names,
                 std::string_view prefix, std::string_view channel_names,
                 Operator::Derived& derived) {
@@ -240,9 +226,6 @@ class ConvOp final : public TypedOperator<Conv> {
                                           std::string_view type) const override {
     return ReadConvCommand(line, type);
   }
-  Result<std::string> DriverCommandOf(const Problem& problem) const override {
-    return attune::DriverCommandOf(Of(problem));
-  }
 
  private:
   std::optional<TextError> Prepare(const TextFields& text, Conv& conv) const override {
@@ -280,7 +263,7 @@ Operator::Derived ConvOp::DerivedSizes(const Problem& problem) const {
   return derived;
 }
 
-// Those of axes last: programs that are cached have them in this order.
+// Names of axes are last, as in the keys of cached programs.
 std::vector<std::string> ConvOp::SizeNames() const {
   std::vector<std::string> names = TypedOperator::SizeNames();
   std::stable_partition(names.begin(), names.end(), [](const std::string& name) {

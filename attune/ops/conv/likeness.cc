@@ -1,5 +1,4 @@
-// Which convolutions are like each other, what models of time are told of them, and what people
-// are.
+// Families, distances, model features and labels of convolutions.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -7,12 +6,10 @@
 #include <fmt/format.h>
 
 #include "attune/ops/conv/conv_operator.h"
+#include "attune/problem/feature_values.h"
 
 namespace attune {
 namespace {
-
-// One letter for each flag, so that families stay short.
-char Flag(bool value, char letter) { return value ? letter : '-'; }
 
 std::string SpatialText(const Spatial& values) {
   return fmt::format("{}x{}x{}", values[0], values[1], values[2]);
@@ -37,23 +34,11 @@ bool IsAll(const Spatial& extents, int rank, int64_t value) {
   return true;
 }
 
-double Number(int64_t x) { return static_cast<double>(x); }
-double Log(double x) { return std::log2(std::max(x, 1.0)); }
-double Log(int64_t x) { return Log(Number(x)); }
-double Switch(bool x) { return x ? 1 : 0; }
-
-// How often 2 divides it, at most 6 times: widths of loads and tiles.
-double TwosIn(int64_t x) {
-  double twos = 0;
-  for (; twos < 6 && x > 0 && x % 2 == 0; x /= 2) ++twos;
-  return twos;
-}
-
 double PaddedTo(double x, double tile) { return std::ceil(x / tile) * tile; }
 
-// What a choice depends on beside the extents: the product of matrices that the convolution is in
-// its direction, what tiles waste of it and of the image, and how large what is read and written
-// is. Trees divide by one column at a time, so that products of extents are columns of their own.
+// The choice also depends on the extents of the equivalent matrix product, on the share of tiles
+// that lies outside of it and of the image, and on the sizes of operands. A tree splits on one
+// column at a time, so products of extents are columns, too.
 std::vector<double> ConvTileValues(const Conv& c) {
   const Spatial out = OutputExtent(c);
   const double batch = Number(c.batch);
@@ -121,9 +106,7 @@ std::string FamilyOf(const Conv& conv) {
 }
 
 Position PositionOf(const Conv& conv) {
-  const auto logarithm = [](int64_t size) {
-    return static_cast<float>(Log(std::max<int64_t>(size, 1)));
-  };
+  const auto logarithm = [](int64_t size) { return static_cast<float>(Log(size)); };
   const int64_t groups = std::max<int64_t>(conv.groups, 1);
   return {logarithm(conv.batch),
           logarithm(conv.in_channels / groups),

@@ -135,8 +135,8 @@ struct Sums {
   int64_t row_stride;
 };
 
-// What all three directions share: which operand is where. Reads `Values` and writes to `Output`,
-// both indexed by offsets in elements.
+// Shared by all three directions: the geometry and the operands. Reads `Values` and writes to
+// `Output`, both indexed by offsets in elements.
 template <class Values, class Output>
 class ConvSource : public ProductSource {
  public:
@@ -380,8 +380,8 @@ std::unique_ptr<ProductSource> SourceOf(const Conv& conv, std::vector<Values> in
 // own test with k from 9 to 4608).
 constexpr double kWinogradGrowth = 16;
 
-// Whether a library may compute `conv` by Winograd's algorithm: two filter extents of 3 or more, no
-// stride, no dilation. Not in f64, where nobody does.
+// True if libraries have Winograd's algorithm for `conv`: two filter extents of 3 or more, no
+// stride, no dilation, not depthwise, not f64.
 bool MayBeWinograd(const Conv& conv) {
   if (conv.type == DataType::kF64 || (conv.groups > 1 && conv.groups == conv.in_channels))
     return false;

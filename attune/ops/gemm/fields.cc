@@ -1,4 +1,4 @@
-// The fields of a gemm, once, and the operator that is made of them.
+// The table of fields of a matrix product, and the operator.
 #include <cstddef>
 #include <iterator>
 
@@ -28,20 +28,9 @@ constexpr std::string_view kBiasWords[] = {"none", "row", "column"};
 constexpr std::string_view kBiasInKernels[] = {"none", "per_row", "per_column"};
 constexpr std::string_view kActivationWords[] = {"none", "relu", "gelu", "tanh", "sigmoid"};
 
-constexpr int64_t Number(DataType type) { return static_cast<int64_t>(type); }
-// By attune_type.
-constexpr int64_t kCallTypes[] = {Number(DataType::kF32), Number(DataType::kF64),
-                                  Number(DataType::kF16), Number(DataType::kBf16),
-                                  Number(DataType::kI8)};
-
-constexpr CallMember Wide(size_t offset, int64_t zero = 0) {
-  return {offset, sizeof(int64_t), zero, {}};
-}
-constexpr CallMember Narrow(size_t offset) { return {offset, sizeof(int32_t), 0, {}}; }
-
 const Gemm& Of(const void* value) { return *static_cast<const Gemm*>(value); }
 
-// What packed matrices have; gemm.cc packs in the same way.
+// The same product with packed leading dimensions, or with packed batch strides.
 Gemm Packed(const void* value) {
   Gemm gemm = Of(value);
   gemm.lda = gemm.ldb = gemm.ldc = 0;
@@ -54,28 +43,31 @@ Gemm Stacked(const void* value) {
 }
 
 constexpr ProblemField LeadingField(ProblemField field, ProblemField::Get packed, size_t offset) {
-  return field.Within(0, kMaxExtent, kLeadingText).Else(packed).Smallest(0).Call(Wide(offset));
+  return field.Within(0, kMaxExtent, kLeadingText)
+      .Else(packed)
+      .Smallest(0)
+      .Call(WideMember(offset));
 }
 constexpr ProblemField StrideField(ProblemField field, ProblemField::Get packed, size_t offset) {
   return field.Within(0, kMaxOperandElements, kStrideText)
       .Else(packed)
       .Smallest(0)
-      .Call(Wide(offset));
+      .Call(WideMember(offset));
 }
 
 #define ATTUNE_AT(member) offsetof(attune_gemm, member)
 
 const std::vector<ProblemField>& Table() {
   static const NeverDestroyed<std::vector<ProblemField>> table(std::vector<ProblemField>{
-      SizeField<&Gemm::m>("m", "m").Required().Coordinate().Call(Wide(ATTUNE_AT(m))),
-      SizeField<&Gemm::n>("n", "n").Required().Coordinate().Call(Wide(ATTUNE_AT(n))),
-      SizeField<&Gemm::k>("k", "k").Required().Coordinate().Call(Wide(ATTUNE_AT(k))),
+      SizeField<&Gemm::m>("m", "m").Required().Coordinate().Call(WideMember(ATTUNE_AT(m))),
+      SizeField<&Gemm::n>("n", "n").Required().Coordinate().Call(WideMember(ATTUNE_AT(n))),
+      SizeField<&Gemm::k>("k", "k").Required().Coordinate().Call(WideMember(ATTUNE_AT(k))),
       ClassField<&Gemm::trans_a>("ta", "trans_a")
           .Words(kTransposeWords, kTransposeText)
-          .Call(Narrow(ATTUNE_AT(trans_a))),
+          .Call(NarrowMember(ATTUNE_AT(trans_a))),
       ClassField<&Gemm::trans_b>("tb", "trans_b")
           .Words(kTransposeWords, kTransposeText)
-          .Call(Narrow(ATTUNE_AT(trans_b))),
+          .Call(NarrowMember(ATTUNE_AT(trans_b))),
       LeadingField(
           SizeField<&Gemm::lda>("lda", "lda"), [](const void* v) { return Packed(v).lda; },
           ATTUNE_AT(lda)),
@@ -87,7 +79,7 @@ const std::vector<ProblemField>& Table() {
           ATTUNE_AT(ldc)),
       SizeField<&Gemm::batch_count>("batch", "batch_count")
           .Coordinate()
-          .Call(Wide(ATTUNE_AT(batch_count), 1)),
+          .Call(WideMember(ATTUNE_AT(batch_count), 1)),
       StrideField(
           SizeField<&Gemm::stride_a>("sa", "stride_a"),
           [](const void* v) { return Stacked(v).stride_a; }, ATTUNE_AT(stride_a)),
@@ -101,15 +93,15 @@ const std::vector<ProblemField>& Table() {
       ClassField<&Gemm::type>("type", "type")
           .Words(DataTypeNames(), kTypeText)
           .KernelWords(DataTypeNames())
-          .Call({ATTUNE_AT(type), sizeof(int32_t), 0, kCallTypes}),
+          .Call(TypeMember(ATTUNE_AT(type), kCallTypes)),
       ClassField<&Gemm::c_type>("ctype", "c_type")
           .Words(DataTypeNames(), kTypeText)
           .KernelWords(DataTypeNames())
-          .Else([](const void* v) { return Number(Of(v).type); }),
+          .Else([](const void* v) { return TypeNumber(Of(v).type); }),
       ClassField<&Gemm::math>("math", "math")
           .Words(MathModeNames(), kMathText)
           .KernelWords(MathModeNames())
-          .Call(Narrow(ATTUNE_AT(math))),
+          .Call(NarrowMember(ATTUNE_AT(math))),
       ClassField<&Gemm::alpha>("alpha", "alpha_class")
           .Words(kScalarWords, kScalarText)
           .KernelWords(kScalarWords),
@@ -119,17 +111,17 @@ const std::vector<ProblemField>& Table() {
       ClassField<&Gemm::bias>("bias", "bias")
           .Words(kBiasWords, "none, row or column")
           .KernelWords(kBiasInKernels)
-          .Call(Narrow(ATTUNE_AT(bias))),
+          .Call(NarrowMember(ATTUNE_AT(bias))),
       ClassField<&Gemm::activation>("act", "activation")
           .Words(kActivationWords, "none, relu, gelu, tanh or sigmoid")
           .KernelWords(kActivationWords)
-          .Call(Narrow(ATTUNE_AT(activation))),
+          .Call(NarrowMember(ATTUNE_AT(activation))),
       ClassField<&Gemm::alignment_bytes>("align", kAlignmentField)
           .Within(1, kMaxAlignmentBytes, kAlignmentText)
-          .Call(Narrow(ATTUNE_AT(alignment_bytes))),
+          .Call(NarrowMember(ATTUNE_AT(alignment_bytes))),
       ClassField<&Gemm::deterministic>("det", kDeterministicField)
           .Words(FlagWords(), kFlagText)
-          .Call(Narrow(ATTUNE_AT(deterministic)))});
+          .Call(NarrowMember(ATTUNE_AT(deterministic)))});
   return *table;
 }
 

@@ -83,10 +83,10 @@ inline const Operator& OperatorOf(const Gemm*) { return GemmOperator(); }
 double AlphaValue(const Gemm& gemm);
 double BetaValue(const Gemm& gemm);
 
-// What is wrong with a normalised `gemm`, naming field, value and limit. Every extent and leading
-// dimension is in [1, 2^31), every operand spans less than 2^40 elements, the matrices of C do not
-// overlap, the alignment is a power of two from the size of the widest element to 4096, and only
-// f32 has a math mode other than strict.
+// kInvalidArgument, with field, value and limit, unless a normalised `gemm` is valid: every extent
+// and leading dimension is in [1, 2^31), every operand spans less than 2^40 elements, the matrices
+// of C do not overlap, the alignment is a power of two from the size of the widest element to 4096,
+// and only f32 has a math mode other than strict.
 Status Validate(const Gemm& gemm);
 
 }  // namespace attune

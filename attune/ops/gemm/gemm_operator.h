@@ -1,4 +1,4 @@
-// What gemm's operator is made of. Private to this folder.
+// The parts of the operator gemm. Private to this folder.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,9 @@ std::vector<Operand> OperandsOf(const Gemm& gemm);
 bool MultipliesNothing(const Gemm& gemm);
 
 // likeness.cc
+// The family has transposes, types, classes of alpha and beta, epilogue, determinism, single or
+// batch with its shared matrices, a side of C that is 1, and operands with padded leading
+// dimensions.
 std::string FamilyOf(const Gemm& gemm);
 std::vector<std::string> GemmFeatureNames();
 std::vector<double> FeatureValuesOf(const Gemm& gemm);

@@ -1,16 +1,14 @@
-// Which products are like each other, what models of time are told of them, and what people are.
+// Families, model features and labels of matrix products.
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "attune/ops/gemm/gemm_operator.h"
+#include "attune/problem/feature_values.h"
 
 namespace attune {
 namespace {
-
-// One letter for each flag, so that families stay short.
-char Flag(bool value, char letter) { return value ? letter : '-'; }
 
 std::string PaddedOperands(const Gemm& gemm) {
   Gemm packed = gemm;
@@ -23,18 +21,6 @@ std::string PaddedOperands(const Gemm& gemm) {
 std::string BatchClass(const Gemm& gemm) {
   if (gemm.batch_count <= 1) return "single";
   return {Flag(gemm.stride_a == 0, 'a'), Flag(gemm.stride_b == 0, 'b')};
-}
-
-double Number(int64_t x) { return static_cast<double>(x); }
-double Log(double x) { return std::log2(std::max(x, 1.0)); }
-double Log(int64_t x) { return Log(Number(x)); }
-double Switch(bool x) { return x ? 1 : 0; }
-
-// How often 2 divides it, at most 6 times: widths of loads and tiles.
-double TwosIn(int64_t x) {
-  double twos = 0;
-  for (; twos < 6 && x > 0 && x % 2 == 0; x /= 2) ++twos;
-  return twos;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The fields of a softmax, once, and the operator that is made of them.
+// The table of fields of a softmax, and the operator.
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include "attune/base/never_destroyed.h"
 #include "attune/ops/softmax.h"
 #include "attune/ops/softmax/softmax.h"
-#include "attune/ops/softmax/softmax_reference.h"
+#include "attune/ops/softmax/softmax_operator.h"
 #include "attune/problem/limits.h"
 #include "attune/problem/typed_operator.h"
 
@@ -18,55 +18,47 @@ constexpr std::string_view kDirectionWords[] = {"fwd", "bwd"};
 constexpr std::string_view kDirectionsInKernels[] = {"forward", "backward"};
 constexpr std::string_view kMaskWords[] = {"none", "causal", "additive"};
 
-constexpr int64_t Number(DataType type) { return static_cast<int64_t>(type); }
-// By attune_type; f64 has none.
-constexpr int64_t kCallTypes[] = {Number(DataType::kF32), Number(DataType::kF64),
-                                  Number(DataType::kF16), Number(DataType::kBf16)};
-
-constexpr CallMember Wide(size_t offset, int64_t zero = 0) {
-  return {offset, sizeof(int64_t), zero, {}};
-}
-constexpr CallMember Narrow(size_t offset) { return {offset, sizeof(int32_t), 0, {}}; }
-
 #define ATTUNE_AT(member) offsetof(attune_softmax, member)
 
 std::vector<ProblemField> MakeTable() {
   return {SizeField<&Softmax::outer>("outer", "outer")
               .Required()
               .Coordinate()
-              .Call(Wide(ATTUNE_AT(outer))),
+              .Call(WideMember(ATTUNE_AT(outer))),
           SizeField<&Softmax::length>("length", "length")
               .Required()
               .Coordinate()
-              .Call(Wide(ATTUNE_AT(length))),
-          SizeField<&Softmax::inner>("inner", "inner").Coordinate().Call(Wide(ATTUNE_AT(inner), 1)),
+              .Call(WideMember(ATTUNE_AT(length))),
+          SizeField<&Softmax::inner>("inner", "inner")
+              .Coordinate()
+              .Call(WideMember(ATTUNE_AT(inner), 1)),
           ClassField<&Softmax::backward>("dir", "direction")
               .Words(kDirectionWords, "fwd or bwd")
               .KernelWords(kDirectionsInKernels)
-              .Call(Narrow(ATTUNE_AT(direction))),
+              .Call(NarrowMember(ATTUNE_AT(direction))),
           ClassField<&Softmax::logarithm>("log", "logarithm")
               .Words(FlagWords(), kFlagText)
-              .Call(Narrow(ATTUNE_AT(logarithm))),
+              .Call(NarrowMember(ATTUNE_AT(logarithm))),
           ClassField<&Softmax::mask>("mask", "mask")
               .Words(kMaskWords, "none, causal or additive")
               .KernelWords(kMaskWords)
-              .Call(Narrow(ATTUNE_AT(mask))),
+              .Call(NarrowMember(ATTUNE_AT(mask))),
           SizeField<&Softmax::queries>("queries", "queries")
               .Coordinate()
-              .Call(Wide(ATTUNE_AT(queries), 1)),
+              .Call(WideMember(ATTUNE_AT(queries), 1)),
           ClassField<&Softmax::scaled>("scaled", "scaled")
               .Words(FlagWords(), kFlagText)
-              .Call(Narrow(ATTUNE_AT(scaled))),
+              .Call(NarrowMember(ATTUNE_AT(scaled))),
           ClassField<&Softmax::type>("type", kTypeField)
               .Words(DataTypeNames(), kTypeText)
               .KernelWords(DataTypeNames())
-              .Call({ATTUNE_AT(type), sizeof(int32_t), 0, kCallTypes}),
+              .Call(TypeMember(ATTUNE_AT(type), kFloatCallTypes)),
           ClassField<&Softmax::alignment_bytes>("align", kAlignmentField)
               .Within(1, kMaxAlignmentBytes, kAlignmentText)
-              .Call(Narrow(ATTUNE_AT(alignment_bytes))),
+              .Call(WideMember(ATTUNE_AT(alignment_bytes))),
           ClassField<&Softmax::deterministic>("det", kDeterministicField)
               .Words(FlagWords(), kFlagText)
-              .Call(Narrow(ATTUNE_AT(deterministic)))};
+              .Call(NarrowMember(ATTUNE_AT(deterministic)))};
 }
 
 #undef ATTUNE_AT
@@ -79,7 +71,7 @@ double Elements(const Softmax& softmax) {
 class SoftmaxOp final : public TypedOperator<Softmax> {
  public:
   std::string_view name() const override { return "softmax"; }
-  // Commands `MIOpenDriver softmax` are kept as texts of version 1.
+  // Texts of version 1 are commands `MIOpenDriver softmax`.
   int version() const override { return 2; }
   std::span<const ProblemField> fields() const override {
     static const NeverDestroyed<std::vector<ProblemField>> table(MakeTable());
@@ -90,8 +82,8 @@ class SoftmaxOp final : public TypedOperator<Softmax> {
 
   std::vector<Operand> Operands(const Problem& problem) const override;
   std::vector<std::string> OperandNames() const override { return {"x", "mask", "y", "dy", "dx"}; }
-  // A maximum, a difference, an exponential, a sum and a quotient for each element; backward two
-  // products, two sums.
+  // For each element a maximum, a difference, an exponential, a sum and a quotient; backward two
+  // products and two sums.
   double Flops(const Problem& problem) const override {
     return (Of(problem).backward ? 4.0 : 5.0) * Elements(Of(problem));
   }
@@ -113,7 +105,7 @@ class SoftmaxOp final : public TypedOperator<Softmax> {
     return InvalidArgument("The call has a beta other than 0, and a softmax adds to nothing.");
   }
 
-  // The mask has to have a row for each query.
+  // The mask has a row for each query.
   void Grow(const Keeps& keeps, Softmax& softmax) const override {
     if (!keeps("outer")) softmax.outer = softmax.queries;
   }

@@ -10,27 +10,27 @@
 #include "attune/numeric/encoded_values.h"
 #include "attune/numeric/parallel_for.h"
 #include "attune/ops/softmax/softmax.h"
-#include "attune/ops/softmax/softmax_reference.h"
+#include "attune/ops/softmax/softmax_operator.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/sum_tolerance.h"
 
 namespace attune {
 namespace {
 
-// Elements for each task: some 0.1 ms.
+// Elements of a task, which takes about 0.1 ms.
 constexpr int64_t kTaskElements = 1 << 14;
-// Longer lines are not tested with special values: each test computes two of them on one core.
+// Longer lines are not tested with special values: each test computes two lines on one core.
 constexpr int64_t kLongestTested = 1 << 22;
-// An exponential and its neighbours, in multiply-adds.
+// The cost of an element, of which most is the exponential, in multiply-adds.
 constexpr double kCostOfElement = 20;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-// The elements along the axis for one place of the other two.
+// The elements along the axis at one position of the other two axes.
 struct Line {
   int64_t first = 0;
   int64_t step = 1;
-  int64_t row = 0;  // Its outer index.
+  int64_t row = 0;  // The outer index.
   int64_t At(int64_t i) const { return first + i * step; }
 };
 
@@ -39,7 +39,7 @@ Line LineOf(const Softmax& softmax, int64_t index) {
   return {outer * softmax.length * softmax.inner + index % softmax.inner, softmax.inner, outer};
 }
 
-// One line going forward. `X` and `Mask` are values by offsets.
+// One line, forward. `x` and `mask` are indexed by offset.
 template <class X, class Mask, class Y>
 void ComputeForward(const Softmax& softmax, const Line& line, const X& x, const Mask& mask, Y y) {
   const double scale = softmax.scaled ? kSoftmaxScale : 1;
@@ -78,8 +78,8 @@ void ComputeBackward(const Softmax& softmax, std::span<const OperandValues> inpu
   }
 }
 
-// The first and the last line with special numbers in them: one far above the others, so that
-// exponentials overflow unless the largest is taken off; NaN; infinities.
+// A special value in the first and in the last line. A value far above the others overflows unless
+// the maximum is subtracted.
 class SpecialLines final : public SpecialValues {
  public:
   SpecialLines(const Softmax& softmax, const ReferenceData& data, double value)
@@ -107,7 +107,7 @@ class SpecialLines final : public SpecialValues {
   }
 
  private:
-  // Compared at either end of a line; what is in between is like it.
+  // Elements compared at each end of a line.
   static constexpr int64_t kComparedAtAnEnd = 20;
 
   void AddLine(const Line& line, const ReferenceData& data, double value) {
@@ -133,7 +133,7 @@ class SpecialLines final : public SpecialValues {
   const Softmax softmax_;
   const Tolerance tolerance_;
   std::vector<PlantedElement> planted_;
-  std::vector<std::pair<int64_t, double>> right_;  // By offset.
+  std::vector<std::pair<int64_t, double>> right_;  // Offsets and their results.
 };
 
 class SoftmaxRef final : public Reference {
@@ -182,11 +182,11 @@ class SoftmaxRef final : public Reference {
   }
 };
 
-// Inputs are in [-1, 1], so that exponents lie within some units. Forward, an element carries the
-// rounding of its argument, of the exponential (2 ulp in the libraries of GPUs), of the quotient
-// and of the sum, whose terms are positive: a random walk of sqrt(length) roundings, some six
-// deviations of it. A logarithm has these as an absolute error. Backward is a sum of `length`
-// products of zero mean, and one more product.
+// Inputs are in [-1, 1], so exponents are small. Forward, the argument, the exponential (2 ulp in
+// the libraries of GPUs), the quotient and the sum are rounded. The terms of the sum are positive:
+// its error is a random walk of sqrt(length) roundings, of which the tolerance allows six
+// deviations. In a logarithm the same error is absolute. Backward is a sum of `length` products of
+// zero mean and one more product.
 Tolerance SoftmaxRef::ToleranceOf(const Problem& problem) const {
   const Softmax& softmax = problem.Get<Softmax>();
   const double u = UnitRoundoff(DataType::kF32);
@@ -197,7 +197,7 @@ Tolerance SoftmaxRef::ToleranceOf(const Problem& problem) const {
     sum.k = length;
     sum.alpha = softmax.scaled ? kSoftmaxScale : 1;
     sum.added = sum.alpha;
-    // No tensor core adds up these products.
+    // Tensor cores do not compute these products.
     sum.input = DataType::kF32;
     sum.output = softmax.type;
     Tolerance tolerance = attune::ToleranceOf(sum);
@@ -209,7 +209,7 @@ Tolerance SoftmaxRef::ToleranceOf(const Problem& problem) const {
   Tolerance tolerance;
   tolerance.relative = u_output + roundings * u;
   if (softmax.logarithm) tolerance.absolute = roundings * u * (1 + std::log(length));
-  // Half of the smallest subnormal number: small shares in f16.
+  // Half of the smallest subnormal f16.
   if (softmax.type == DataType::kF16) tolerance.absolute += 0x1p-25;
   return tolerance;
 }

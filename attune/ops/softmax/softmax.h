@@ -27,7 +27,7 @@ struct Softmax {
   // Forward and with inner = 1 only; a causal one without a logarithm, which would be infinite.
   SoftmaxMask mask = SoftmaxMask::kNone;
   int64_t queries = 1;             // Rows of the mask; divides outer, 1 without a mask.
-  bool scaled = false;             // Whether alpha is other than 1.
+  bool scaled = false;             // True if alpha can differ from 1.
   DataType type = DataType::kF32;  // f32, f16 or bf16, of every operand.
   int alignment_bytes = 64;
   bool deterministic = false;
@@ -39,8 +39,9 @@ class Operator;
 const Operator& SoftmaxOperator();
 inline const Operator& OperatorOf(const Softmax*) { return SoftmaxOperator(); }
 
-// What is wrong with `softmax`, naming field, value and limit: extents in [1, 2^31), a tensor of
-// less than 2^40 elements, a mask where there can be none, a type without a softmax.
+// kInvalidArgument, with field, value and limit, unless extents are in [1, 2^31), the tensor has
+// less than 2^40 elements, the type is supported, and the mask, `queries` and the alignment are as
+// described above.
 Status Validate(const Softmax& softmax);
 
 }  // namespace attune

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/conv/cudnn_words.h"
+#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/layout/in_turns.h"
 
 namespace attune::cuda {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/layout/tensor_layout_on_host_test.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

@@ -2,21 +2,21 @@
 // The conformance suite has small ones for every solver.
 #include "attune/kernel/kernel_library.h"
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/cublaslt/cublaslt.h"
-#include "backends/cuda/gemm/cublaslt_gemm.h"
-#include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/conv/cudnn_conv.h"
 #include "backends/cuda/conv/cudnn_graph_conv.h"
 #include "backends/cuda/conv/cudnn_instant_conv.h"
 #include "backends/cuda/conv/cudnn_layout_conv.h"
 #include "backends/cuda/conv/cudnn_split_conv.h"
-#include "backends/cuda/kernel/kernel_solver.h"
-#include "backends/cuda/gemm/padded_gemm.h"
 #include "backends/cuda/conv/pointwise_conv.h"
-#include "backends/cuda/solver_device_test.h"
+#include "backends/cuda/conv/unfolded_conv.h"
+#include "backends/cuda/cublaslt/cublaslt.h"
+#include "backends/cuda/cudnn/cudnn.h"
+#include "backends/cuda/gemm/cublaslt_gemm.h"
+#include "backends/cuda/gemm/padded_gemm.h"
 #include "backends/cuda/gemm/split_gemm.h"
 #include "backends/cuda/gemm/transposed_gemm.h"
-#include "backends/cuda/conv/unfolded_conv.h"
+#include "backends/cuda/kernel/kernel_solver.h"
+#include "backends/cuda/solver_device_test.h"
 
 namespace attune::cuda {
 namespace {

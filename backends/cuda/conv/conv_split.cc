@@ -10,8 +10,8 @@
 #include "attune/problem/problem.h"
 #include "backends/cuda/conv/conv_matrices.h"
 #include "backends/cuda/conv/conv_relayout.h"
-#include "backends/cuda/layout/copy_limit.h"
 #include "backends/cuda/conv/pointwise_product.h"
+#include "backends/cuda/layout/copy_limit.h"
 
 namespace attune::cuda {
 namespace {

@@ -2,15 +2,14 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
 #include "attune/solver/layer_library.h"
-#include "backends/cuda/driver/cuda_device.h"
+#include "backends/cuda/conv/cudnn_product.h"
 #include "backends/cuda/cudnn/cudnn_executable.h"
 #include "backends/cuda/cudnn/cudnn_layer.h"
-#include "backends/cuda/conv/cudnn_product.h"
+#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/library_solver.h"
 
 namespace attune::cuda {

@@ -9,8 +9,8 @@
 #include "attune/base/status.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
-#include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/conv/cudnn_product.h"
+#include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/driver/lazy.h"
 
 namespace attune::cuda {

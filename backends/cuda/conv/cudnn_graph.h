@@ -15,12 +15,12 @@
 #include "attune/base/status.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/space/config.h"
+#include "backends/cuda/conv/cudnn_quick_engines.h"
 #include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/cudnn/cudnn_backend.h"
 #include "backends/cuda/cudnn/cudnn_call.h"
 #include "backends/cuda/cudnn/cudnn_knobs.h"
 #include "backends/cuda/cudnn/cudnn_plan.h"
-#include "backends/cuda/conv/cudnn_quick_engines.h"
 
 namespace attune::cuda {
 

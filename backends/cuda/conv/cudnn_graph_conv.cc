@@ -2,15 +2,14 @@
 
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
 #include "attune/solver/state_keeper.h"
-#include "backends/cuda/driver/cuda_device.h"
-#include "backends/cuda/cudnn/cudnn_executable.h"
 #include "backends/cuda/conv/cudnn_graph.h"
 #include "backends/cuda/conv/cudnn_words.h"
+#include "backends/cuda/cudnn/cudnn_executable.h"
+#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/library_solver.h"
 
 namespace attune::cuda {

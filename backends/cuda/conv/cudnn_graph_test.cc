@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/cudnn/stand_in_cudnn_test.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

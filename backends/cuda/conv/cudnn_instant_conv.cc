@@ -6,16 +6,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/driver/cuda_device.h"
-#include "backends/cuda/cudnn/cudnn_executable.h"
 #include "backends/cuda/conv/cudnn_graph.h"
 #include "backends/cuda/conv/cudnn_product.h"
 #include "backends/cuda/conv/cudnn_quick_engines.h"
 #include "backends/cuda/conv/layer_memory.h"
+#include "backends/cuda/cudnn/cudnn_executable.h"
+#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/library_solver.h"
 
 namespace attune::cuda {

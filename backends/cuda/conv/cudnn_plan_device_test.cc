@@ -14,9 +14,9 @@
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
-#include "backends/cuda/driver/cuda_device_test.h"
 #include "backends/cuda/conv/cudnn_graph.h"
 #include "backends/cuda/conv/cudnn_graph_conv.h"
+#include "backends/cuda/driver/cuda_device_test.h"
 
 namespace attune::cuda {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/cudnn/cudnn_knobs.h"
 #include "backends/cuda/conv/layer_memory.h"
+#include "backends/cuda/cudnn/cudnn_knobs.h"
 
 namespace attune::cuda {
 

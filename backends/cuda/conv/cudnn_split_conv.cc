@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/conv/composite_conv.h"
 #include "backends/cuda/conv/conv_split.h"
+#include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/scratch.h"
 #include "backends/cuda/layout/tensor_layout.h"

@@ -1,8 +1,8 @@
 #include "backends/cuda/conv/cudnn_words.h"
 
-#include "attune/ops/conv/conv.h"
-
 #include <fmt/format.h>
+
+#include "attune/ops/conv/conv.h"
 
 namespace attune::cuda {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "attune/ops/conv/conv_operands.h"
-#include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/conv/pointwise_product.h"
 #include "backends/cuda/conv/product_conv.h"
+#include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/driver/scratch.h"
 #include "backends/cuda/layout/tensor_layout.h"
 

@@ -4,15 +4,14 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
+#include "backends/cuda/driver/library_solver.h"
 #include "backends/cuda/gemm/cublaslt_gemm.h"
 #include "backends/cuda/gemm/cublaslt_listing.h"
 #include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/gemm/inner_product_solver.h"
-#include "backends/cuda/driver/library_solver.h"
 #include "backends/cuda/layout/tensor_layout.h"
 
 namespace attune::cuda {

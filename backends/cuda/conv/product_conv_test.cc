@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "attune/ops/gemm/gemm.h"
+#include "backends/cuda/conv/pointwise_conv.h"
+#include "backends/cuda/conv/unfolded_conv.h"
 #include "backends/cuda/gemm/folded_batch.h"
 #include "backends/cuda/gemm/folded_product_gemm.h"
 #include "backends/cuda/gemm/inner_product.h"
 #include "backends/cuda/kernel/kernel_building_test.h"
-#include "backends/cuda/conv/pointwise_conv.h"
 #include "backends/cuda/problem_on_host_test.h"
-#include "backends/cuda/conv/unfolded_conv.h"
 
 namespace attune::cuda {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "attune/ops/conv/conv_operands.h"
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/conv/product_conv.h"
+#include "backends/cuda/conv/unfolded_product.h"
+#include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/driver/scratch.h"
 #include "backends/cuda/layout/tensor_layout.h"
-#include "backends/cuda/conv/unfolded_product.h"
 
 namespace attune::cuda {
 namespace {

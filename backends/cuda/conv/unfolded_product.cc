@@ -7,9 +7,9 @@
 
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/conv/pointwise_product.h"
 #include "backends/cuda/driver/scratch.h"
+#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/layout/tensor_layout.h"
 
 namespace attune::cuda {

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 
 #include "attune/ops/conv/conv_operands.h"
-#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/layout/tensor_layout.h"
 #include "backends/cuda/layout/tensor_layout_on_host_test.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

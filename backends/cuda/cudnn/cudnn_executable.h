@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "attune/device/device.h"
-#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/conv/cudnn_graph.h"
 #include "backends/cuda/conv/cudnn_product.h"
+#include "backends/cuda/driver/cuda_device.h"
 
 namespace attune::cuda {
 

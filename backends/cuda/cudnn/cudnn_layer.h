@@ -10,8 +10,8 @@
 
 #include "attune/base/status.h"
 #include "attune/solver/layer_library.h"
-#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/cudnn/cudnn.h"
+#include "backends/cuda/driver/cuda_device.h"
 
 namespace attune::cuda {
 

@@ -14,9 +14,9 @@
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/tensor.h"
+#include "backends/cuda/cudnn/cudnn_executable.h"
 #include "backends/cuda/driver/captured_graph.h"
 #include "backends/cuda/driver/cuda_device_test.h"
-#include "backends/cuda/cudnn/cudnn_executable.h"
 
 namespace attune::cuda {
 namespace {

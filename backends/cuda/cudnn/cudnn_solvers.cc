@@ -1,11 +1,11 @@
 #include "backends/cuda/cudnn/cudnn_solvers.h"
 
-#include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/conv/cudnn_conv.h"
 #include "backends/cuda/conv/cudnn_graph_conv.h"
 #include "backends/cuda/conv/cudnn_instant_conv.h"
 #include "backends/cuda/conv/cudnn_layout_conv.h"
 #include "backends/cuda/conv/cudnn_split_conv.h"
+#include "backends/cuda/cudnn/cudnn.h"
 
 namespace attune::cuda {
 

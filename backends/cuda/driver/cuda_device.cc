@@ -9,8 +9,8 @@
 
 #include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/driver/cuda_memory.h"
-#include "backends/cuda/kernel/dry_run.h"
 #include "backends/cuda/driver/sample.h"
+#include "backends/cuda/kernel/dry_run.h"
 
 namespace attune::cuda {
 namespace {

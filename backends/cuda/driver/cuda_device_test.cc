@@ -1,8 +1,6 @@
 // What needs a GPU: label `gpu`.
 #include "backends/cuda/driver/cuda_device_test.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -17,14 +15,15 @@
 
 #include "attune/base/random.h"
 #include "attune/base/steady_time.h"
+#include "attune/ops/gemm/gemm.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/rotating_operands.h"
 #include "backends/cuda/cublaslt/cublaslt.h"
-#include "backends/cuda/gemm/cublaslt_gemm.h"
-#include "backends/cuda/gemm/cublaslt_listing.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/driver/peaks.h"
+#include "backends/cuda/gemm/cublaslt_gemm.h"
+#include "backends/cuda/gemm/cublaslt_listing.h"
 
 namespace attune::cuda {
 namespace {

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/gemm/cublaslt_listing.h"
 #include "backends/cuda/driver/cuda_device.h"
+#include "backends/cuda/gemm/cublaslt_listing.h"
 #include "backends/cuda/layout/in_turns.h"
 
 namespace attune::cuda {

@@ -8,10 +8,10 @@
 #include "attune/ops/gemm/gemm.h"
 #include "attune/space/value.h"
 #include "backends/cuda/cublaslt/cublaslt.h"
-#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/driver/lazy.h"
 #include "backends/cuda/driver/library_solver.h"
 #include "backends/cuda/driver/nvrtc.h"
+#include "backends/cuda/gemm/cublaslt_product.h"
 
 namespace attune::cuda {
 

@@ -2,17 +2,16 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/driver/addresses.h"
-#include "backends/cuda/gemm/cublaslt_listing.h"
-#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/driver/cuda_device.h"
-#include "backends/cuda/gemm/folded_batch.h"
 #include "backends/cuda/driver/library_solver.h"
 #include "backends/cuda/driver/scratch.h"
+#include "backends/cuda/gemm/cublaslt_listing.h"
+#include "backends/cuda/gemm/cublaslt_product.h"
+#include "backends/cuda/gemm/folded_batch.h"
 
 namespace attune::cuda {
 namespace {

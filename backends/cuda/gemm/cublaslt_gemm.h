@@ -5,9 +5,9 @@
 
 #include "attune/solver/solver.h"
 #include "backends/cuda/cublaslt/cublaslt.h"
-#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/lazy.h"
+#include "backends/cuda/gemm/cublaslt_product.h"
 
 namespace attune::cuda {
 

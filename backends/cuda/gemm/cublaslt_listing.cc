@@ -1,11 +1,11 @@
 #include "backends/cuda/gemm/cublaslt_listing.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 namespace {

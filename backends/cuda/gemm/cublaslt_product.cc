@@ -1,7 +1,5 @@
 #include "backends/cuda/gemm/cublaslt_product.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 namespace {

@@ -1,8 +1,8 @@
 #include "backends/cuda/gemm/folded_batch.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <fmt/format.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 namespace {

@@ -1,7 +1,6 @@
 #include "backends/cuda/gemm/folded_product_gemm.h"
 
 #include <utility>
-#include <variant>
 
 #include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/gemm/cublaslt_product.h"

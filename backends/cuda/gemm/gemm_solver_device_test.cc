@@ -7,9 +7,9 @@
 #include "backends/cuda/gemm/cublaslt_gemm.h"
 #include "backends/cuda/gemm/folded_product_gemm.h"
 #include "backends/cuda/gemm/padded_gemm.h"
-#include "backends/cuda/solver_device_test.h"
 #include "backends/cuda/gemm/split_gemm.h"
 #include "backends/cuda/gemm/transposed_gemm.h"
+#include "backends/cuda/solver_device_test.h"
 
 namespace attune::cuda {
 namespace {

@@ -1,8 +1,8 @@
 #include "backends/cuda/gemm/inner_product_solver.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <utility>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 namespace {

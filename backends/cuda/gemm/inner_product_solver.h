@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/gemm/inner_product.h"
 #include "backends/cuda/driver/lazy.h"
 #include "backends/cuda/driver/library_solver.h"
 #include "backends/cuda/driver/nvrtc.h"
+#include "backends/cuda/gemm/inner_product.h"
 
 namespace attune::cuda {
 

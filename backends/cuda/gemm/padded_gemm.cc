@@ -9,12 +9,12 @@
 
 #include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/driver/addresses.h"
+#include "backends/cuda/driver/cuda_device.h"
+#include "backends/cuda/driver/scratch.h"
 #include "backends/cuda/gemm/composite_gemm.h"
 #include "backends/cuda/gemm/cublaslt_product.h"
-#include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/gemm/padded_layout.h"
 #include "backends/cuda/layout/realign.h"
-#include "backends/cuda/driver/scratch.h"
 
 namespace attune::cuda {
 namespace {

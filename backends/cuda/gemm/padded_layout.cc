@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/layout/copy_limit.h"
 #include "backends/cuda/driver/scratch.h"
+#include "backends/cuda/layout/copy_limit.h"
 
 namespace attune::cuda {
 namespace {

@@ -1,8 +1,9 @@
 #include "backends/cuda/gemm/padded_layout.h"
-#include "attune/ops/gemm/gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::cuda {
 namespace {

@@ -14,8 +14,8 @@
 #include "attune/verify/problem_data.h"
 #include "attune/verify/reference_sample.h"
 #include "backends/cuda/gemm/hostile_references_test.h"
-#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/gemm/reference_product_on_host_test.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/driver/addresses.h"
-#include "backends/cuda/gemm/composite_gemm.h"
 #include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/scratch.h"
+#include "backends/cuda/gemm/composite_gemm.h"
 #include "backends/cuda/gemm/split_product.h"
 #include "backends/cuda/layout/tensor_layout.h"
 

@@ -8,12 +8,12 @@
 
 #include "attune/ops/gemm/gemm.h"
 #include "backends/cuda/driver/addresses.h"
-#include "backends/cuda/gemm/composite_gemm.h"
-#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/scratch.h"
-#include "backends/cuda/layout/tensor_layout.h"
+#include "backends/cuda/gemm/composite_gemm.h"
+#include "backends/cuda/gemm/cublaslt_product.h"
 #include "backends/cuda/gemm/transposed_layout.h"
+#include "backends/cuda/layout/tensor_layout.h"
 
 namespace attune::cuda {
 namespace {

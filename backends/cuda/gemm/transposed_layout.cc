@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "attune/ops/gemm/gemm.h"
-#include "backends/cuda/layout/copy_limit.h"
-#include "backends/cuda/gemm/padded_layout.h"
 #include "backends/cuda/driver/scratch.h"
+#include "backends/cuda/gemm/padded_layout.h"
+#include "backends/cuda/layout/copy_limit.h"
 #include "backends/cuda/layout/tensor_layout.h"
 
 namespace attune::cuda {

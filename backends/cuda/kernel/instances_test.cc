@@ -9,12 +9,12 @@
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
 #include "attune/kernel/own_kernel.h"
-#include "backends/cuda/kernel/cubin.h"
 #include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/kernel/elf_file_test.h"
-#include "backends/cuda/kernel/kernel_solver.h"
 #include "backends/cuda/driver/lazy.h"
 #include "backends/cuda/driver/nvrtc.h"
+#include "backends/cuda/kernel/cubin.h"
+#include "backends/cuda/kernel/elf_file_test.h"
+#include "backends/cuda/kernel/kernel_solver.h"
 
 namespace attune::cuda {
 namespace {

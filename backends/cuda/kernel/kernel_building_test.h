@@ -11,9 +11,9 @@
 
 #include "attune/kernel/kernel_library.h"
 #include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/kernel/kernel_solver.h"
 #include "backends/cuda/driver/lazy.h"
 #include "backends/cuda/driver/nvrtc.h"
+#include "backends/cuda/kernel/kernel_solver.h"
 
 namespace attune::cuda {
 

@@ -13,12 +13,12 @@
 #include "attune/base/random.h"
 #include "attune/kernel/covering_problems.h"
 #include "attune/kernel/device_limits.h"
-#include "attune/kernel/everyday_problems.h"
 #include "attune/kernel/shipped_files_test.h"
 #include "attune/ops/gemm/gemm.h"
+#include "attune/ops/registry.h"
+#include "backends/cuda/driver/module.h"
 #include "backends/cuda/kernel/kernel_building_test.h"
 #include "backends/cuda/kernel/kernel_executable.h"
-#include "backends/cuda/driver/module.h"
 
 namespace attune::cuda {
 namespace {
@@ -332,7 +332,7 @@ TEST(CudaKernelPlans, ArgumentsAreTheBitsThatTheKernelTakes) {
 }
 
 TEST_F(KernelBuildingTest, EveryKernelOfAnySizeHasAProblemThatProgramsAskForMost) {
-  const std::vector<Problem> problems = kernel::EverydayProblems();
+  const std::vector<Problem> problems = EverydayProblems();
   for (const Problem& problem : problems) {
     EXPECT_TRUE(Validate(problem).ok()) << Text(problem);
     EXPECT_EQ(std::count(problems.begin(), problems.end(), problem), 1) << Text(problem);

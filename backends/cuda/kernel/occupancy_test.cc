@@ -7,9 +7,9 @@
 
 #include <gmock/gmock.h>
 
-#include "backends/cuda/kernel/hungry_kernel_test.h"
 #include "backends/cuda/driver/lazy.h"
 #include "backends/cuda/driver/nvrtc.h"
+#include "backends/cuda/kernel/hungry_kernel_test.h"
 
 namespace attune::cuda {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "attune/numeric/element.h"

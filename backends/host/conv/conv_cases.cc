@@ -1,8 +1,8 @@
 #include "backends/host/conv/conv_cases.h"
 
-#include "attune/ops/conv/conv.h"
-
 #include <utility>
+
+#include "attune/ops/conv/conv.h"
 
 namespace attune::host {
 namespace {

@@ -1,9 +1,9 @@
 #include "backends/host/gemm/blis_calls.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <cassert>
 #include <cstdint>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::host {
 namespace {

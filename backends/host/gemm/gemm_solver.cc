@@ -1,11 +1,10 @@
 #include "backends/host/gemm/gemm_solver.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::host {
 

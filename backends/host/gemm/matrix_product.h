@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attune/ops/gemm/gemm.h"
-
 namespace attune::host {
 
 // C = alpha * op(A) * op(B) + beta * C, stored column-major, op(X) being X or its transpose. With

@@ -1,11 +1,11 @@
 #include "backends/host/gemm/work_split.h"
 
-#include "attune/ops/gemm/gemm.h"
-
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <utility>
+
+#include "attune/ops/gemm/gemm.h"
 
 namespace attune::host {
 namespace {

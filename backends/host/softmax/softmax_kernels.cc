@@ -1,5 +1,5 @@
-// One text for all levels: loops that the compiler turns into vectors of the width of the function
-// that they are inlined into.
+// Each level of the instruction set compiles the same loops: they are inlined into functions with a
+// target, and the compiler vectorises them for it.
 #include "backends/host/softmax/softmax_kernels.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 
 #define ATTUNE_INLINE [[gnu::always_inline]] inline
 
-// Lanes of a sum, so that its terms need no order.
+// A sum has this many lanes, because the compiler may not reorder the terms of one.
 constexpr int kLanes = 32;
-// Terms that are added up before they are added to the sum: a sum of f32 takes no more terms than
-// 2^24 of its own size.
+// Sums of this many terms are added to the total. A single sum of f32 stops growing at 2^24 equal
+// terms.
 constexpr int64_t kBlock = 4096;
 
 struct F32 {
@@ -37,8 +37,7 @@ struct Bf16 {
   }
 };
 
-// By multiplication and addition of floats, which round as wanted (Giesen, "float->half variants",
-// 2016).
+// Multiplication and addition of floats do the rounding (Giesen, "float->half variants", 2016).
 struct F16 {
   using Stored = uint16_t;
   ATTUNE_INLINE static float Load(uint16_t half) {
@@ -62,8 +61,8 @@ struct F16 {
   }
 };
 
-// e^x within 2 units in the last place for x <= 0, NaN for NaN. The polynomial is that of Cephes'
-// expf (Moshier).
+// e^x within 2 units in the last place for x <= 0; NaN for NaN. Source of the polynomial: expf of
+// the Cephes library (Moshier).
 ATTUNE_INLINE float Exp(float x) {
   x = x < -104.0f ? -104.0f : x;
   const float shifted = x * 1.44269504f + 12582912.0f;
@@ -77,7 +76,7 @@ ATTUNE_INLINE float Exp(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
-  // In two steps, because the whole power may be no normal number.
+  // Two factors, because the whole power can be subnormal.
   const auto power = static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - 0x4b400000u);
   const int32_t half = power >> 1;
   const auto first = static_cast<uint32_t>(half + 127) << 23;
@@ -87,7 +86,7 @@ ATTUNE_INLINE float Exp(float x) {
 
 ATTUNE_INLINE float Larger(float a, float b) { return a > b ? a : b; }
 
-// Calls body(i, lane) for each i, with lanes that the compiler may compute side by side.
+// Calls body(i, lane) for each i. The compiler can compute lanes in parallel.
 template <class Body>
 ATTUNE_INLINE void ForEach(int64_t count, const Body& body) {
   int64_t i = 0;
@@ -114,7 +113,7 @@ ATTUNE_INLINE Line<T> LineOf(const LineCall& call, bool backward) {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// One line whose elements are neighbours.
+// One line of adjacent elements.
 template <class T>
 ATTUNE_INLINE void ForwardLine(const LineCall& call) {
   const Line<T> line = LineOf<T>(call, false);
@@ -165,7 +164,7 @@ ATTUNE_INLINE void ForwardLine(const LineCall& call) {
   for (int64_t i = call.visible; i < call.length; ++i) line.out[i] = masked;
 }
 
-// Lines side by side: vectors run across them.
+// Neighbouring lines: a vector has one element of each.
 template <class T>
 ATTUNE_INLINE void ForwardLines(const LineCall& call) {
   const Line<T> line = LineOf<T>(call, false);
@@ -231,8 +230,8 @@ ATTUNE_INLINE void BackwardLine(const LineCall& call) {
   const float scale = call.scale;
   if (call.logarithm) {
     for (int64_t i = 0; i < call.length; ++i) {
-      // The logarithm of a share is not positive; what is, in data that are no softmax, is taken
-      // apart to stay in the range of Exp().
+      // A logarithm of a softmax is not positive. Other data can be, and Exp() takes no positive
+      // argument.
       const float value = T::Load(y[i]);
       const float exponential = value > 0 ? 1 / Exp(-value) : Exp(value);
       line.out[i] = T::Store(scale * (T::Load(dy[i]) - exponential * sum));
@@ -295,7 +294,7 @@ struct Kernels {
   LineKernel of[3][2];  // By type and direction.
 };
 
-// The same functions for one level. Sources have no other way to name the target of a template.
+// The functions for one level. A template cannot have a target attribute as a parameter.
 #define ATTUNE_LEVEL(NAMESPACE, TARGET)                                                     \
   namespace NAMESPACE {                                                                     \
   TARGET void ForwardF32(const LineCall& call) { Forward<F32>(call); }                      \

@@ -9,25 +9,23 @@
 
 namespace attune::host::softmax {
 
-// `count` lines side by side: element i of line j is at i * step + j. With step 1 there is one.
+// `count` neighbouring lines: element i of line j is at i * step + j. With step 1 there is one
+// line.
 struct LineCall {
   const void* x = nullptr;  // Backward: y.
   const void* dy = nullptr;
-  const void* mask = nullptr;  // Of one line, with step 1; may be null.
+  const void* mask = nullptr;  // Only with step 1; may be null.
   void* out = nullptr;
   int64_t length = 0;
-  int64_t visible = 0;  // Elements from here on are masked; length: none.
+  int64_t visible = 0;  // Elements from this one on are masked. `length` without a causal mask.
   int64_t step = 1;
   int64_t count = 1;  // At most kMostLines.
   float scale = 1;
   bool logarithm = false;
-  bool keeps_exponentials = true;  // In scratch; else they are computed twice.
-  float* scratch = nullptr;        // ScratchElements() of it.
+  bool keeps_exponentials = true;  // Keeps them in scratch instead of computing them twice.
+  float* scratch = nullptr;        // length * count elements.
 };
 inline constexpr int64_t kMostLines = 64;
-
-// Of one call.
-inline int64_t ScratchElements(int64_t length, int64_t count) { return length * count; }
 
 using LineKernel = void (*)(const LineCall&);
 // REQUIRES: `type` is f32, f16 or bf16.

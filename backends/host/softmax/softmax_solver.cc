@@ -1,4 +1,4 @@
-// host.softmax: our own kernels, for every softmax.
+// host.softmax: kernels of attune for every softmax.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kKept = "kept";
 constexpr const char* kTwice = "computed_twice";
 constexpr size_t kAlignment = 64;
-// Fewer are computed before another thread wakes.
+// One thread computes this many elements before another thread wakes.
 constexpr int64_t kElementsOfThread = 4096;
 constexpr int64_t kKeptElements = 1 << 16;
 
@@ -26,15 +26,15 @@ struct Plan {
   Softmax softmax;
   LineKernel kernel = nullptr;
   int threads = 1;
-  int64_t lines = 1;  // Side by side; 1 where the elements of a line are neighbours.
+  int64_t lines = 1;  // Neighbouring lines in a call; 1 if the elements of a line are adjacent.
   bool keeps = true;
 
-  // Groups of such lines within one outer index.
+  // Calls for one outer index.
   int64_t groups() const { return (softmax.inner + lines - 1) / lines; }
   size_t scratch_floats() const {
     if (softmax.backward || !keeps || softmax.logarithm) return 0;
-    const int64_t floats = ScratchElements(softmax.length, lines);
-    return (static_cast<size_t>(floats) + kAlignment - 1) / kAlignment * kAlignment;
+    const auto floats = static_cast<size_t>(softmax.length * lines);
+    return (floats + kAlignment - 1) / kAlignment * kAlignment;
   }
 };
 
@@ -169,7 +169,7 @@ class SoftmaxSolver final : public Solver {
     if (softmax.inner > 1) lines = {int64_t{32}, int64_t{16}, int64_t{64}};
     std::vector<ParameterValue> exponentials = {std::string(kKept)};
     if (!softmax.backward && !softmax.logarithm) exponentials.emplace_back(std::string(kTwice));
-    // Beyond the second-level cache it is cheaper to compute than to read.
+    // Beyond the second-level cache, computing twice is cheaper than reading.
     if (softmax.length > kKeptElements) std::reverse(exponentials.begin(), exponentials.end());
     return {{{"threads", threads}, {"lines", lines}, {"exponentials", exponentials}}, {}};
   }

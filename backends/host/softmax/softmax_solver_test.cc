@@ -1,4 +1,5 @@
-// host.softmax against the reference: every config of every form, at sizes where loops end.
+// host.softmax against the reference: every config of every form, at sizes around the ends of
+// loops.
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ class HostSoftmaxTest : public testing::Test {
     }
   }
 
-  // Every config of `softmax` is right.
+  // Expects every config of `softmax` to be right.
   void Check(const Softmax& softmax) {
     const Problem problem = softmax;
     ASSERT_TRUE(Validate(problem).ok()) << Text(problem);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "attune/ops/gemm/gemm.h"
 #include "extensions/interposers/preload/product.h"
 
 // Inlined whatever the compiler thinks of it: copies of a dozen arguments from call to call cost as

@@ -1,6 +1,5 @@
 // The products of cuBLAS that take a handle, with 32-bit and 64-bit sizes.
 
-#include "attune/ops/gemm/gemm.h"
 #include "extensions/interposers/cublas/gemm_call.h"
 #include "extensions/interposers/cublas/interposer.h"
 

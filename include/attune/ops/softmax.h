@@ -14,21 +14,19 @@ typedef enum attune_softmax_mask {
   ATTUNE_SOFTMAX_ADDITIVE = 2 /* A tensor queries x length is added, row r modulo queries of it. */
 } attune_softmax_mask;
 
-/* The tensor is outer x length x inner, and the sums run along length: of a packed tensor with any
- * axis, outer is the product of the extents before the axis and inner that of those behind it.
- * Forward: y = softmax(alpha x + mask), or its logarithm. Backward: dx from y and dy. Zeros count
- * as 1. */
+/* Softmax along one axis of a packed tensor: length is the extent of the axis, outer the product of
+ * the extents before it, inner the product of those after it. Forward: y = softmax(alpha x + mask),
+ * or its logarithm. Backward: dx from y and dy. 0 in inner or queries means 1. */
 typedef struct attune_softmax {
   int64_t outer, length, inner;
   int64_t queries;   /* Rows of the mask; divides outer. 1 without a mask. */
-  int32_t direction; /* 0: forward. 1: dx from y and dy, without a mask: y has it. */
+  int32_t direction; /* 0: forward. 1: backward, without a mask, which y contains. */
   int32_t logarithm; /* 1: log-softmax. */
   int32_t mask;      /* attune_softmax_mask; needs inner = 1, a causal one logarithm = 0. */
-  int32_t scaled;    /* 1: x, going back dx, is multiplied by alpha of the call; 0: alpha is 1. */
+  int32_t scaled;    /* 1: x (backward: dx) is multiplied by alpha of the call. 0: alpha is 1. */
   int32_t type;      /* ATTUNE_F32, ATTUNE_F16 or ATTUNE_BF16, of every operand. */
   int32_t deterministic;
-  int32_t alignment_bytes; /* Of every operand, a power of two; 0: that of an element. */
-  int32_t reserved;        /* 0 */
+  int64_t alignment_bytes; /* Of every operand, a power of two; 0: the size of an element. */
 } attune_softmax;
 
 /* Operands: forward x, [mask], y; backward y, dy, dx. */

@@ -1,4 +1,4 @@
-// The right answers of softmax. Private to this folder.
+// The parts of the operator softmax. Private to this folder.
 #pragma once
 
 #include "attune/problem/reference.h"
@@ -8,6 +8,7 @@ namespace attune {
 // The alpha that a scaled softmax is measured and verified with.
 inline constexpr double kSoftmaxScale = 0.125;
 
+// reference.cc
 const Reference& SoftmaxReference();
 
 }  // namespace attune
