@@ -7,6 +7,7 @@
 
 #include "attune/base/status.h"
 #include "attune/numeric/data_type.h"
+#include "attune/numeric/tolerance.h"
 
 namespace attune {
 
@@ -22,13 +23,11 @@ struct OutputComparison {
   std::optional<int64_t> spoiled_gap;  // Offset of the first element of a gap that was written to.
 };
 
-// What an output is compared with: an element is a gap where the reference is NaN, and may lie
-// absolute + relative * |reference| off elsewhere.
+// What an output is compared with. An element is a gap where the reference is NaN.
 struct ComparisonTerms {
   DataType type = DataType::kF32;  // f64, f32, f16 or bf16.
   int64_t elements = 0;            // Of the output's span and of the reference.
-  double absolute = 0;
-  double relative = 0;
+  GroupTolerance tolerance;
   uint16_t untouched = 0;  // What every 16 bits of a gap hold if nobody wrote there.
 };
 

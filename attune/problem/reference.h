@@ -1,7 +1,6 @@
 // The reference of an operator: its results in higher precision, and the tolerance for others.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "attune/base/status.h"
 #include "attune/numeric/encoded_values.h"
 #include "attune/numeric/product.h"
+#include "attune/numeric/tolerance.h"
 #include "attune/numeric/work_watch.h"
 #include "attune/problem/tensor.h"
 
@@ -32,15 +32,6 @@ inline std::vector<const double*> PointersTo(std::span<const OperandValues> oper
   for (const OperandValues& values : operands) pointers.push_back(values.data());
   return pointers;
 }
-
-// |x - reference| <= absolute + relative * |reference|.
-struct Tolerance {
-  double absolute = 0;
-  double relative = 0;
-
-  double Of(double reference) const { return absolute + relative * std::abs(reference); }
-  friend bool operator==(const Tolerance&, const Tolerance&) = default;
-};
 
 // The operations between a sum of products and the element of the output.
 struct SumEpilogue {
@@ -97,7 +88,14 @@ class Reference {
   // stops the work, elements stay unwritten.
   virtual void Compute(const Problem& problem, std::span<const OperandValues> inputs,
                        std::span<double> results, WorkWatch& watch) const = 0;
-  virtual Tolerance ToleranceOf(const Problem& problem) const = 0;
+  // The tolerance of a written operand, by its position in Operands().
+  virtual GroupTolerance ToleranceOf(const Problem& problem, size_t operand) const = 0;
+
+  // An operator whose inputs cannot be uniform in [-1, 1], such as variances, changes them: values
+  // [first, first + values.size()) of an operand without gaps, which are uniform at first.
+  virtual bool AdjustsInput(const Problem&, size_t /*operand*/) const { return false; }
+  virtual void AdjustInput(const Problem&, size_t /*operand*/, int64_t /*first*/,
+                           std::span<double>) const {}
 
   // The products of a problem whose results are sums of products, to compute single elements. Null
   // for other operators.

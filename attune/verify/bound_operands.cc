@@ -269,10 +269,6 @@ Result<std::vector<std::byte>> BoundOperands::Read(size_t i, int64_t offset, int
   return bytes;
 }
 
-Result<std::vector<std::byte>> BoundOperands::DownloadOutput() const {
-  return Download(slots_.back());
-}
-
 Result<std::vector<std::byte>> BoundOperands::Download(const Slot& slot) const {
   std::vector<std::byte> bytes(slot.size_bytes);
   ATTUNE_RETURN_IF_ERROR(device_->Download(slot.buffer->View(slot.offset_bytes), bytes));

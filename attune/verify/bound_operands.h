@@ -61,8 +61,10 @@ class BoundOperands {
   // there.
   Status Write(size_t i, int64_t offset, std::span<const std::byte> element);
   Result<std::vector<std::byte>> Read(size_t i, int64_t offset, int64_t count) const;
-  // The last operand's span, gaps included, as bytes.
-  Result<std::vector<std::byte>> DownloadOutput() const;
+  // The span of operand `i`, gaps included, as bytes.
+  Result<std::vector<std::byte>> Download(size_t i) const { return Download(slots_[i]); }
+  // The same of the last operand.
+  Result<std::vector<std::byte>> DownloadOutput() const { return Download(slots_.back()); }
 
  private:
   struct Slot {

@@ -21,7 +21,7 @@ class OutputComparer {
         reference_(reference),
         type_(terms.type),
         element_bytes_(SizeBytes(terms.type)),
-        tolerance_{terms.absolute, terms.relative} {
+        tolerance_(terms.tolerance) {
     assert(output.size() == reference_.size() * element_bytes_);
     assert(terms.untouched == kPoisonWord);
   }
@@ -45,7 +45,7 @@ class OutputComparer {
     ++comparison_.elements;
     const double error = std::abs(value - right);
     // Integers have no tolerance.
-    double ratio = error == 0 ? 0 : error / tolerance_.Of(right);
+    double ratio = error == 0 ? 0 : error / tolerance_.At(static_cast<int64_t>(offset)).Of(right);
     if (!std::isfinite(value)) ratio = std::numeric_limits<double>::infinity();
     if (ratio > 1) ++comparison_.wrong;
     if (ratio <= comparison_.worst_ratio) return;
@@ -65,7 +65,7 @@ class OutputComparer {
   std::span<const double> reference_;
   const DataType type_;
   const size_t element_bytes_;
-  const Tolerance tolerance_;
+  const GroupTolerance tolerance_;
   OutputComparison comparison_;
 };
 

@@ -165,6 +165,26 @@ void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory,
   });
 }
 
+// Changes an operand without gaps as its operator asks.
+void AdjustOperand(const Problem& problem, size_t operand, const TensorDesc& tensor,
+                   std::byte* memory, WorkWatch& watch) {
+  const Reference& reference = *problem.op().reference();
+  const auto element_bytes = static_cast<int64_t>(SizeBytes(tensor.type));
+  const int64_t count = SpanElements(tensor);
+  ParallelFor((count + kSlice - 1) / kSlice, [&](int64_t slice) {
+    if (!watch.Note(0)) return;
+    const int64_t first = slice * kSlice;
+    std::vector<double> values(static_cast<size_t>(std::min(kSlice, count - first)));
+    std::byte* at = memory + first * element_bytes;
+    Decode(tensor.type, {at, values.size() * static_cast<size_t>(element_bytes)}, values);
+    reference.AdjustInput(problem, operand, first, values);
+    for (const double value : values) {
+      Encode(tensor.type, value, at);
+      at += element_bytes;
+    }
+  });
+}
+
 void FillBuffer(const OwnBuffer& buffer, uint64_t seed, std::span<std::byte> memory,
                 WorkWatch& watch) {
   const auto count = static_cast<int64_t>(memory.size() / SizeBytes(buffer.type));
@@ -287,7 +307,11 @@ Status ProblemData::MakeInputs(const Problem& problem, const Header& header,
     const uint64_t operand_seed = seeds.Next();
     if (header.sizes[i] == 0) continue;
     if (buffers.empty()) {
-      GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i], watch);
+      std::byte* const operand = memory + header.offsets[i];
+      GenerateOperand(operands[i].tensor, operand_seed, operand, watch);
+      if (problem.op().reference()->AdjustsInput(problem, i)) {
+        AdjustOperand(problem, i, operands[i].tensor, operand, watch);
+      }
     } else if (buffers[i].fill.kind != BufferFill::Kind::kFile) {
       FillBuffer(buffers[i], operand_seed, {memory + header.offsets[i], header.sizes[i]}, watch);
     } else if (read_data) {

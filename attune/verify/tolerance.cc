@@ -4,11 +4,11 @@
 
 namespace attune {
 
-Tolerance ToleranceOf(const Problem& problem) {
+GroupTolerance ToleranceOf(const Problem& problem, size_t operand) {
   if (const auto own = OwnKernelOf(problem); own.ok()) {
-    return {own->absolute_tolerance, own->relative_tolerance};
+    return Tolerance{own->absolute_tolerance, own->relative_tolerance};
   }
-  return problem.op().reference()->ToleranceOf(problem);
+  return problem.op().reference()->ToleranceOf(problem, operand);
 }
 
 }  // namespace attune

@@ -6,8 +6,9 @@
 
 namespace attune {
 
-// The tolerance for outputs of `problem` over the inputs of ProblemData: that of its operator's
-// reference, or of the problem if it is a user's kernel. REQUIRES: CheckVerifiable(problem).
-Tolerance ToleranceOf(const Problem& problem);
+// The tolerance of an operand that `problem` writes, over the inputs of ProblemData: that of its
+// operator's reference, or of the problem if it is a user's kernel. REQUIRES:
+// CheckVerifiable(problem).
+GroupTolerance ToleranceOf(const Problem& problem, size_t operand);
 
 }  // namespace attune

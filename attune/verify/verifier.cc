@@ -55,19 +55,18 @@ std::vector<CheckedOutput> OutputsOf(const Problem& problem) {
 }
 
 // Integers that a captured launch wrote are equal or wrong: its tolerance is for its real numbers.
-Tolerance ToleranceOf(const Problem& problem, const CheckedOutput& output) {
+GroupTolerance ToleranceOf(const Problem& problem, const CheckedOutput& output) {
   if (IsOwnKernel(problem) && IsInteger(output.operand.tensor.type)) {
     const auto own = OwnKernelOf(problem);
     if (own.ok() && own->buffers[output.i].fill.kind == BufferFill::Kind::kFile) return {};
   }
-  return attune::ToleranceOf(problem);
+  return attune::ToleranceOf(problem, output.i);
 }
 
 ComparisonTerms TermsOf(const CheckedOutput& output, const ProblemData& data,
                         const Problem& problem) {
-  const Tolerance tolerance = ToleranceOf(problem, output);
-  return {output.operand.tensor.type, std::ssize(data.reference(output.i)), tolerance.absolute,
-          tolerance.relative, kPoisonWord};
+  return {output.operand.tensor.type, std::ssize(data.reference(output.i)),
+          ToleranceOf(problem, output), kPoisonWord};
 }
 
 std::optional<Failure> FailureOf(const OutputComparison& comparison, const CheckedOutput& output,
@@ -86,7 +85,8 @@ std::optional<Failure> FailureOf(const OutputComparison& comparison, const Check
                   "{:.9g} and the tolerance {:.3g}. Seed {}.",
                   comparison.wrong, comparison.elements, operand.name, operand.name,
                   PositionText(operand.tensor, comparison.worst_offset), comparison.worst_value,
-                  right, ToleranceOf(problem, output).Of(right), data.seed())};
+                  right, ToleranceOf(problem, output).At(comparison.worst_offset).Of(right),
+                  data.seed())};
 }
 
 // The first output that is wrong, and the largest error of all.
@@ -114,10 +114,22 @@ std::optional<Failure> Take(Result<std::optional<Failure>> check) {
   return check.ok() ? *check : FailureOf(check.status(), Phase::kVerify);
 }
 
+using Outputs = std::vector<std::vector<std::byte>>;
+
+// Of every operand that is written.
+Result<Outputs> DownloadOutputs(const BoundOperands& operands, const Problem& problem) {
+  Outputs outputs;
+  for (const CheckedOutput& output : OutputsOf(problem)) {
+    ATTUNE_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, operands.Download(output.i));
+    outputs.push_back(std::move(bytes));
+  }
+  return outputs;
+}
+
 // A second run must give the same bits, since the problem asks for it.
 std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
-                                        BoundOperands& operands) {
-  const auto first = operands.DownloadOutput();
+                                        BoundOperands& operands, const Problem& problem) {
+  const auto first = DownloadOutputs(operands, problem);
   if (!first.ok()) return FailureOf(first.status(), Phase::kVerify);
   if (Status status = operands.PoisonOutputs(); !status.ok()) {
     return FailureOf(status, Phase::kVerify);
@@ -125,15 +137,21 @@ std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
   if (Status status = RunOnce(executable, device, operands); !status.ok()) {
     return FailureOf(status, Phase::kRun);
   }
-  const auto second = operands.DownloadOutput();
+  const auto second = DownloadOutputs(operands, problem);
   if (!second.ok()) return FailureOf(second.status(), Phase::kVerify);
-  if (*second == *first) return std::nullopt;
-  const auto at =
-      std::mismatch(first->begin(), first->end(), second->begin()).first - first->begin();
-  return Failure{FailureKind::kWrongResult, Phase::kVerify,
-                 fmt::format("Two runs differ at byte {} of the output, and the problem asks for a "
-                             "deterministic result.",
-                             at)};
+  const std::vector<CheckedOutput> outputs = OutputsOf(problem);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::vector<std::byte>& was = (*first)[i];
+    const std::vector<std::byte>& is = (*second)[i];
+    if (is == was) continue;
+    const auto at = std::mismatch(was.begin(), was.end(), is.begin()).first - was.begin();
+    return Failure{
+        FailureKind::kWrongResult, Phase::kVerify,
+        fmt::format("Two runs differ at byte {} of {}, and the problem asks for a deterministic "
+                    "result.",
+                    at, outputs[i].operand.name)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -168,7 +186,7 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
   if (auto failure = Take(operands.CheckRedzones())) verdict.failure = std::move(failure);
   if (verdict.failure.has_value()) return verdict;
   const bool deterministic = FieldOr(problem, kDeterministicField, 0) != 0;
-  if (deterministic) verdict.failure = CheckDeterminism(executable, device, operands);
+  if (deterministic) verdict.failure = CheckDeterminism(executable, device, operands, problem);
   return verdict;
 }
 

@@ -415,7 +415,7 @@ class ConvRef final : public Reference {
     const Conv& conv = problem.Get<Conv>();
     ComputeProducts(*SourceOf(conv, PointersTo(inputs), results), PrecisionFor(conv.type), watch);
   }
-  Tolerance ToleranceOf(const Problem& problem) const override {
+  GroupTolerance ToleranceOf(const Problem& problem, size_t) const override {
     return attune::ToleranceOf(SumOf(problem.Get<Conv>()));
   }
   std::unique_ptr<ProductSource> Products(const Problem& problem, std::vector<EncodedValues> inputs,

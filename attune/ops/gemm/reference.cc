@@ -160,7 +160,7 @@ class GemmRef final : public Reference {
     const Gemm& gemm = problem.Get<Gemm>();
     ComputeProducts(GemmSource(gemm, PointersTo(inputs), results), PrecisionFor(gemm.type), watch);
   }
-  Tolerance ToleranceOf(const Problem& problem) const override {
+  GroupTolerance ToleranceOf(const Problem& problem, size_t) const override {
     return attune::ToleranceOf(SumOf(problem.Get<Gemm>()));
   }
   std::unique_ptr<ProductSource> Products(const Problem& problem, std::vector<EncodedValues> inputs,

@@ -126,7 +126,7 @@ std::pair<int64_t, int64_t> StepsOf(Transpose transpose, int64_t leading) {
 SpecialProduct::SpecialProduct(const Gemm& gemm, const ReferenceData& data, Planting planting)
     : gemm_(gemm),
       data_(data),
-      tolerance_(GemmReference().ToleranceOf(gemm)),
+      tolerance_(GemmReference().ToleranceOf(gemm, 0).At(0)),
       planting_(std::move(planting)),
       depths_(Sample(gemm.k)),
       a_(MatrixOf(data, 0, gemm.type, (gemm.batch_count - 1) * gemm.stride_a,

@@ -83,7 +83,7 @@ void ComputeBackward(const Softmax& softmax, std::span<const OperandValues> inpu
 class SpecialLines final : public SpecialValues {
  public:
   SpecialLines(const Softmax& softmax, const ReferenceData& data, double value)
-      : softmax_(softmax), tolerance_(SoftmaxReference().ToleranceOf(softmax)) {
+      : softmax_(softmax), tolerance_(SoftmaxReference().ToleranceOf(softmax, 0).At(0)) {
     const int64_t lines = softmax.outer * softmax.inner;
     AddLine(LineOf(softmax, lines - 1), data, value);
     if (lines > 1) AddLine(LineOf(softmax, 0), data, value);
@@ -166,7 +166,7 @@ class SoftmaxRef final : public Reference {
     });
   }
 
-  Tolerance ToleranceOf(const Problem& problem) const override;
+  GroupTolerance ToleranceOf(const Problem& problem, size_t operand) const override;
 
   std::vector<std::unique_ptr<SpecialValues>> SpecialValuesOf(
       const Problem& problem, const ReferenceData& data) const override {
@@ -187,7 +187,7 @@ class SoftmaxRef final : public Reference {
 // its error is a random walk of sqrt(length) roundings, of which the tolerance allows six
 // deviations. In a logarithm the same error is absolute. Backward is a sum of `length` products of
 // zero mean and one more product.
-Tolerance SoftmaxRef::ToleranceOf(const Problem& problem) const {
+GroupTolerance SoftmaxRef::ToleranceOf(const Problem& problem, size_t) const {
   const Softmax& softmax = problem.Get<Softmax>();
   const double u = UnitRoundoff(DataType::kF32);
   const double u_output = UnitRoundoff(softmax.type);

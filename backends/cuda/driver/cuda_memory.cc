@@ -100,8 +100,21 @@ __device__ void merge(Part& into, const Part& other) {
   into.worst_offset = other.worst_offset;
 }
 
+// GroupTolerance of attune/numeric/tolerance.h.
+struct Tolerance {
+  double absolute[KINDS];
+  double relative;
+  i64 run;
+  i64 groups;
+};
+
+__device__ double tolerance_of(const Tolerance& tolerance, i64 offset, double right) {
+  const i64 group = tolerance.groups == 1 ? 0 : offset / tolerance.run % tolerance.groups;
+  return tolerance.absolute[group % KINDS] + tolerance.relative * fabs(right);
+}
+
 extern "C" __global__ void compare(const void* output, const double* reference, i64 elements, int type,
-                                   double absolute, double relative, unsigned short untouched, Part* parts) {
+                                   Tolerance tolerance, unsigned short untouched, Part* parts) {
   __shared__ Part found[THREADS];
   const double infinity = __longlong_as_double(0x7FF0000000000000ll);
   Part part = {0, 0, NO_GAP, 0, 0, NO_GAP};
@@ -115,7 +128,7 @@ extern "C" __global__ void compare(const void* output, const double* reference, 
     ++part.elements;
     const double value = value_at(output, i, type);
     const double error = fabs(value - right);
-    double ratio = error == 0 ? 0 : error / (absolute + relative * fabs(right));
+    double ratio = error == 0 ? 0 : error / tolerance_of(tolerance, i, right);
     if (!(fabs(value) < infinity)) ratio = infinity;
     if (ratio > 1) ++part.wrong;
     if (ratio <= part.worst_ratio) continue;
@@ -159,7 +172,9 @@ OutputComparison Merged(const std::vector<Part>& parts) {
 
 Result<BuildRecipe> CudaMemoryRecipe(const Nvrtc& nvrtc, const std::string& arch) {
   return MakeRecipe(nvrtc, std::string(kSource),
-                    fmt::format("-DTHREADS={} -DNO_GAP={}ll", kThreads, kNoGap), arch);
+                    fmt::format("-DTHREADS={} -DNO_GAP={}ll -DKINDS={}", kThreads, kNoGap,
+                                GroupTolerance::kKinds),
+                    arch);
 }
 
 Result<std::unique_ptr<CudaMemory>> CudaMemory::Create(CudaDevice& device, const Nvrtc& nvrtc) {
@@ -250,8 +265,9 @@ Result<OutputComparison> CudaMemory::Compare(BufferView output, BufferView refer
   ComparisonTerms values = terms;
   int type = NumberOf(terms.type);
   void* parts = parts_->handle();
-  void* arguments[] = {&output_address,  &reference_address, &values.elements,  &type,
-                       &values.absolute, &values.relative,   &values.untouched, &parts};
+  void* arguments[] = {&output_address, &reference_address, &values.elements,
+                       &type,           &values.tolerance,  &values.untouched,
+                       &parts};
   ATTUNE_RETURN_IF_ERROR(module_->Launch(compare_, shape, arguments, device_.stream()));
   std::vector<Part> found(shape.grid[0]);
   ATTUNE_RETURN_IF_ERROR(

@@ -106,7 +106,11 @@ TEST_F(CudaMemoryTest, ComparesAsTheHostDoes) {
       reference[i] = i % 11 == 0 ? kNan : static_cast<double>(random.Below(2'000'001)) / 1e6 - 1;
       if (i % 11 != 0) Encode(type, reference[i], output.data() + i * element_bytes);
     }
-    const ComparisonTerms terms = {type, kElements, 1e-3, 4e-3, kPoisonWord};
+    GroupTolerance tolerance = Tolerance{1e-3, 4e-3};
+    tolerance.run = 7;
+    tolerance.groups = 13;
+    tolerance.absolute[5] = 0.5;
+    const ComparisonTerms terms = {type, kElements, tolerance, kPoisonWord};
     const auto reference_buffer = Uploaded(std::as_bytes(std::span(reference)));
     const auto expect_as_on_host = [&](const char* what) {
       const auto buffer = Uploaded(output);
@@ -149,7 +153,7 @@ TEST_F(CudaMemoryTest, ComparesIntegersExactly) {
   }
   reference[11] = std::numeric_limits<double>::quiet_NaN();
   FillWithPoison(std::as_writable_bytes(std::span(output).subspan(11, 1)));
-  const ComparisonTerms terms = {DataType::kI32, kElements, 0, 0, kPoisonWord};
+  const ComparisonTerms terms = {DataType::kI32, kElements, {}, kPoisonWord};
   const auto reference_buffer = Uploaded(std::as_bytes(std::span(reference)));
   const auto compared = [&] {
     const auto bytes = std::as_bytes(std::span(output));
