@@ -17,7 +17,10 @@ class CopyingExecutable final : public Executable {
   CopyingExecutable(const Problem& problem, Device& device, Device& processor,
                     std::unique_ptr<Executable> executable)
       : device_(device), processor_(processor), executable_(std::move(executable)) {
-    for (const Operand& operand : Operands(problem)) spans_.push_back(SpanBytes(operand.tensor));
+    for (const Operand& operand : Operands(problem)) {
+      spans_.push_back(SpanBytes(operand.tensor));
+      is_written_.push_back(operand.role != OperandRole::kIn);
+    }
   }
 
   // Of the device, nothing.
@@ -29,7 +32,7 @@ class CopyingExecutable final : public Executable {
     for (size_t i = 0; i < spans_.size(); ++i) {
       ATTUNE_ASSIGN_OR_RETURN(auto copy, processor_.Allocate(spans_[i]));
       views.push_back(copy->View(0));
-      // The output, too: it may be an input, and what lies between its elements stays.
+      // Outputs, too: they may be inputs, and gaps between their elements keep their content.
       ATTUNE_RETURN_IF_ERROR(device_.Download(arguments.operands[i], BytesOf(*copy, spans_[i])));
       copies.push_back(std::move(copy));
     }
@@ -40,7 +43,11 @@ class CopyingExecutable final : public Executable {
     here.workspace = workspace->View(0);
     ATTUNE_RETURN_IF_ERROR(executable_->Run(here));
     ATTUNE_RETURN_IF_ERROR(processor_.Synchronize());
-    return device_.Upload(BytesOf(*copies.back(), spans_.back()), arguments.operands.back());
+    for (size_t i = 0; i < spans_.size(); ++i) {
+      if (!is_written_[i]) continue;
+      ATTUNE_RETURN_IF_ERROR(device_.Upload(BytesOf(*copies[i], spans_[i]), arguments.operands[i]));
+    }
+    return Status::Ok();
   }
 
  private:
@@ -52,6 +59,7 @@ class CopyingExecutable final : public Executable {
   Device& processor_;
   const std::unique_ptr<Executable> executable_;
   std::vector<size_t> spans_;
+  std::vector<bool> is_written_;
 };
 
 }  // namespace

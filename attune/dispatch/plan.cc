@@ -9,13 +9,15 @@ bool HasBias(const Problem& problem) { return FieldOr(problem, "bias", 0) != 0; 
 
 std::vector<BufferUse> UsesOf(const Problem& problem) {
   const std::vector<Operand> operands = Operands(problem);
+  // Calls without a struct of their operator have attune_arguments, whose fields are named so.
+  const bool has_arguments = problem.op().call_bytes() == 0;
   std::vector<BufferUse> uses;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];
     const bool is_last = i + 1 == operands.size();
-    const std::string_view name = is_last ? "c" : i == 0 ? "a" : i == 1 ? "b" : "bias";
-    uses.push_back({name, SpanBytes(operand.tensor), operand.role != OperandRole::kOut,
-                    operand.role != OperandRole::kIn});
+    const std::string field = is_last ? "c" : i == 0 ? "a" : i == 1 ? "b" : "bias";
+    uses.push_back({has_arguments ? field : operand.name, SpanBytes(operand.tensor),
+                    operand.role != OperandRole::kOut, operand.role != OperandRole::kIn});
   }
   return uses;
 }

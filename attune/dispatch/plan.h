@@ -70,7 +70,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   const Problem& problem() const { return problem_; }
   bool has_bias() const { return has_bias_; }  // True if bias is one of its operands.
-  // The use of each operand, in the order of Operands(problem), named as in attune_arguments.
+  // The use of each operand, in the order of Operands(problem).
   std::span<const BufferUse> operand_uses() const { return operand_uses_; }
   const Option& option() const { return option_; }  // REQUIRES: failure().ok().
   const Status& failure() const { return failure_; }
