@@ -121,5 +121,30 @@ TEST_F(ParticipantsTest, NobodyIsAskedAboutAProblemThatDoesNotFitIntoMemory) {
   EXPECT_EQ(asked, 0);
 }
 
+TEST(OptionsForTest, SmallStreamsRotateOnADeviceWithACache) {
+  Target gpu;
+  gpu.backend = "cuda";
+  gpu.properties["l2_bytes"] = "1000000";
+  const Problem small = *ParseProblem("softmax@2{outer=100,length=1000}");
+  const Problem large = *ParseProblem("softmax@2{outer=10000,length=1000}");
+  const Problem product = *ParseProblem("gemm@1{m=8,n=8,k=8}");
+  const auto cache_of = [&](const TuneOptions& options, const Problem& problem,
+                            const Target& target) {
+    const TuneOptions made = OptionsFor(options, problem, target);
+    EXPECT_EQ(made.terms.rotation_bytes, made.cache == CacheState::kRotating ? 3000000 : 0);
+    return made.cache;
+  };
+  EXPECT_EQ(cache_of({}, small, gpu), CacheState::kRotating);
+  EXPECT_EQ(cache_of({}, large, gpu), CacheState::kWarm);
+  EXPECT_EQ(cache_of({}, product, gpu), CacheState::kWarm);
+  EXPECT_EQ(cache_of({}, small, Target()), CacheState::kWarm);
+  TuneOptions warm;
+  warm.rotates_streams = false;
+  EXPECT_EQ(cache_of(warm, small, gpu), CacheState::kWarm);
+  TuneOptions cold;
+  cold.cache = CacheState::kCold;
+  EXPECT_EQ(cache_of(cold, small, gpu), CacheState::kCold);
+}
+
 }  // namespace
 }  // namespace attune

@@ -1,6 +1,7 @@
 #include "attune/tuner/tuner.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,12 @@
 #include "attune/verify/problem_data.h"
 
 namespace attune {
+namespace {
+
+// Copies of the operands exceed the cache so many times together.
+constexpr int64_t kStreamsOfCache = 3;
+
+}  // namespace
 
 std::string_view Name(TuneProgress::Stage stage) {
   switch (stage) {
@@ -29,6 +36,22 @@ std::string_view Name(TuneProgress::Stage stage) {
       return "record";
   }
   return "unknown";
+}
+
+TuneOptions OptionsFor(TuneOptions options, const Problem& problem, const Target& target) {
+  const auto found = target.properties.find("l2_bytes");
+  const bool may_rotate = options.rotates_streams && options.cache == CacheState::kWarm &&
+                          problem.op().IsMemoryBound() && found != target.properties.end();
+  if (!may_rotate) return options;
+  const int64_t l2_bytes = std::strtoll(found->second.c_str(), nullptr, 10);
+  int64_t operand_bytes = 0;
+  for (const Operand& operand : Operands(problem)) {
+    operand_bytes += static_cast<int64_t>(SpanBytes(operand.tensor));
+  }
+  if (operand_bytes >= kStreamsOfCache * l2_bytes) return options;
+  options.cache = CacheState::kRotating;
+  options.terms.rotation_bytes = kStreamsOfCache * l2_bytes;
+  return options;
 }
 
 Tuner::Tuner(TunerParts parts, TuneOptions options)
@@ -77,9 +100,10 @@ Result<std::vector<RecordedSet>> Tuner::FindFinals(const Problem& problem) const
   query.backend = parts_.target.backend;
   query.roles = {TrialRole::kFinal};
   std::vector<RecordedSet> finals;
+  const CacheState cache = OptionsFor(options_, problem, parts_.target).cache;
   ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
     const bool has_final = !recorded.records.empty();
-    if (has_final && recorded.set.cache == options_.cache) finals.push_back(recorded);
+    if (has_final && recorded.set.cache == cache) finals.push_back(recorded);
     return Status::Ok();
   }));
   return finals;
@@ -151,6 +175,7 @@ Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& proble
 Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
                                const TuneBounds& bounds) {
   ATTUNE_RETURN_IF_ERROR(Check(options_));
+  const TuneOptions options = OptionsFor(options_, problem, parts_.target);
   ATTUNE_ASSIGN_OR_RETURN(const auto participants, FindParticipants(problem));
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
   TimesOfPlaces elsewhere;
@@ -160,7 +185,7 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
     ATTUNE_ASSIGN_OR_RETURN(elsewhere, parts_.other_places->Find(*parts_.store, problem));
   }
   if (searches) AddPriors(parts_.priors, problem, elsewhere);
-  TuningSession session(parts_, options_, problem, listener);
+  TuningSession session(parts_, options, problem, listener);
   session.BeginWith(std::move(elsewhere));
   if (standing.has_value()) session.Challenge(std::move(*standing));
   const bool takes_part = options_.served.has_value() &&

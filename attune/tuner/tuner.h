@@ -34,6 +34,9 @@ struct TuneOptions {
   // So many are tried at most, but every default is; 0: as many as there is time for.
   int64_t max_candidates = 0;
   CacheState cache = CacheState::kWarm;
+  // Problems that memory bounds and whose operands fit the second-level cache of the device are
+  // measured with rotating operands instead of warm ones: OptionsFor().
+  bool rotates_streams = true;
   SelectOptions select;
   // Only solvers whose name contains one of these; empty means all. The default candidate always
   // takes part.
@@ -65,6 +68,9 @@ struct TuneOptions {
   // counts, also in the time of the problem, and is not tried again.
   bool goes_on = false;
 };
+
+// The options under which `problem` is measured on a device.
+TuneOptions OptionsFor(TuneOptions options, const Problem& problem, const Target& target);
 
 // Spaces up to this size are tried whole, whatever the searcher.
 inline constexpr uint64_t kExhaustiveSize = 48;

@@ -75,7 +75,9 @@ Result<std::map<std::string, Config>> JobExecutor::ConfigsOf(const std::vector<J
   for (const Job& job : jobs) {
     if (const SolverEntry* entry = FindEntry(table_, job.solver)) solvers.push_back(entry->solver);
   }
-  return RecordedConfigs(*records_, {jobs.front().problem, options_.tune.cache}, solvers);
+  const Problem& problem = jobs.front().problem;
+  const TuneOptions tune = OptionsFor(options_.tune, problem, workshop_->place().target);
+  return RecordedConfigs(*records_, {problem, tune.cache}, solvers);
 }
 
 Result<std::vector<JobExecutor::Build>> JobExecutor::BuildsOf(const std::vector<Job>& jobs) {

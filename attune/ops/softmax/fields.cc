@@ -91,6 +91,7 @@ class SoftmaxOp final : public TypedOperator<Softmax> {
   Scalars ScalarsOf(const Problem& problem) const override {
     return {Of(problem).scaled ? kSoftmaxScale : 1, 0};
   }
+  bool IsMemoryBound() const override { return true; }
   bool PromisesSpecialValues() const override { return true; }
   const Reference* reference() const override { return &SoftmaxReference(); }
   std::vector<Problem> EverydayProblems() const override;
