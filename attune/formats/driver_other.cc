@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/formats/driver_attributes.h"
 #include "attune/ops/driver_line.h"
 #include "attune/problem/other_op.h"
 
@@ -41,7 +40,6 @@ Attributes ReadUnknownFlags(const DriverLine& line) {
 }
 
 Parsed<Attributes> AttributesOf(const DriverLine& line, std::string_view op) {
-  if (op == "bnorm") return ReadDriverBatchNorm(line);
   if (op == "pool") return ReadDriverPool(line);
   return ReadUnknownFlags(line);
 }

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "attune/formats/driver_attributes.h"
+#include "attune/formats/driver_other.h"
+#include "attune/ops/driver_attributes.h"
 #include "attune/problem/limits.h"
 
 namespace attune {

@@ -1,4 +1,4 @@
-#include "attune/formats/driver_attributes.h"
+#include "attune/ops/driver_attributes.h"
 
 #include <cmath>
 

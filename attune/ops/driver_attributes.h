@@ -1,5 +1,5 @@
-// Operators of MIOpenDriver whose flags are known but that no Problem type has: every flag that
-// changes the problem becomes an attribute in one canonical spelling. Private to this module.
+// Flags of MIOpenDriver as attributes: every flag that changes the problem has one canonical
+// spelling.
 #pragma once
 
 #include <cstdint>
@@ -67,9 +67,5 @@ int64_t IntegerOf(const Attributes& attributes, const std::string& name);
 // Whether a tensor of `extents`, each at least 1, has more elements than an operand of any problem.
 bool HasTooManyElements(std::span<const int64_t> extents);
 tl::unexpected<TextError> TooManyElements(size_t offset);
-
-// Readers of one operator each: attributes without its type.
-Parsed<Attributes> ReadDriverBatchNorm(const DriverLine& line);
-Parsed<Attributes> ReadDriverPool(const DriverLine& line);
 
 }  // namespace attune
