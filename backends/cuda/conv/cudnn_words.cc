@@ -6,19 +6,6 @@
 
 namespace attune::cuda {
 
-cudnnDataType_t CudnnTypeOf(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return CUDNN_DATA_HALF;
-    case DataType::kBf16:
-      return CUDNN_DATA_BFLOAT16;
-    case DataType::kF64:
-      return CUDNN_DATA_DOUBLE;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-
 cudnnDataType_t CudnnSumType(DataType type) {
   return type == DataType::kF64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }

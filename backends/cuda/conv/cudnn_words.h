@@ -1,15 +1,14 @@
-// What cuDNN's legacy calls and its graphs have in common: types, and which convolutions they know.
+// What cuDNN's legacy calls and its graphs have in common: types of sums, and which convolutions
+// they know.
 #pragma once
 
 #include <cudnn.h>
 
 #include "attune/base/status.h"
 #include "attune/ops/conv/conv.h"
+#include "backends/cuda/cudnn/cudnn.h"
 
 namespace attune::cuda {
-
-// f32 for types that no convolution of CheckCudnnConvolves has.
-cudnnDataType_t CudnnTypeOf(DataType type);
 
 // What sums of products of `type` are kept in.
 cudnnDataType_t CudnnSumType(DataType type);

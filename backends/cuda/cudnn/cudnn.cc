@@ -14,6 +14,19 @@ const std::string kFileName = fmt::format("libcudnn.so.{}", CUDNN_MAJOR);
 
 }  // namespace
 
+cudnnDataType_t CudnnTypeOf(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return CUDNN_DATA_HALF;
+    case DataType::kBf16:
+      return CUDNN_DATA_BFLOAT16;
+    case DataType::kF64:
+      return CUDNN_DATA_DOUBLE;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 Cudnn::Cudnn() {

@@ -1,5 +1,5 @@
-// cuDNN's legacy convolutions, pooling and its graphs, loaded at run time, and one handle of it for
-// each context.
+// cuDNN's legacy convolutions, batch norms, pooling and its graphs, loaded at run time, and one
+// handle of it for each context.
 #pragma once
 
 #include <cuda.h>
@@ -11,47 +11,63 @@
 #include <utility>
 
 #include "attune/base/status.h"
+#include "attune/numeric/data_type.h"
 #include "attune/solver/backend.h"
 
 namespace attune::cuda {
 
-#define ATTUNE_CUDNN_FUNCTIONS(X)                   \
-  X(cudnnCreate)                                    \
-  X(cudnnGetVersion)                                \
-  X(cudnnGetErrorString)                            \
-  X(cudnnSetStream)                                 \
-  X(cudnnCreateTensorDescriptor)                    \
-  X(cudnnDestroyTensorDescriptor)                   \
-  X(cudnnSetTensorNdDescriptor)                     \
-  X(cudnnCreateFilterDescriptor)                    \
-  X(cudnnDestroyFilterDescriptor)                   \
-  X(cudnnSetFilterNdDescriptor)                     \
-  X(cudnnCreateConvolutionDescriptor)               \
-  X(cudnnDestroyConvolutionDescriptor)              \
-  X(cudnnSetConvolutionNdDescriptor)                \
-  X(cudnnSetConvolutionGroupCount)                  \
-  X(cudnnSetConvolutionMathType)                    \
-  X(cudnnGetConvolutionForwardAlgorithm_v7)         \
-  X(cudnnGetConvolutionForwardWorkspaceSize)        \
-  X(cudnnConvolutionForward)                        \
-  X(cudnnGetConvolutionBackwardDataAlgorithm_v7)    \
-  X(cudnnGetConvolutionBackwardDataWorkspaceSize)   \
-  X(cudnnConvolutionBackwardData)                   \
-  X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
-  X(cudnnGetConvolutionBackwardFilterWorkspaceSize) \
-  X(cudnnConvolutionBackwardFilter)                 \
-  X(cudnnCreatePoolingDescriptor)                   \
-  X(cudnnDestroyPoolingDescriptor)                  \
-  X(cudnnSetPooling2dDescriptor)                    \
-  X(cudnnPoolingForward)                            \
-  X(cudnnPoolingBackward)                           \
-  X(cudnnTransformTensor)                           \
-  X(cudnnBackendCreateDescriptor)                   \
-  X(cudnnBackendDestroyDescriptor)                  \
-  X(cudnnBackendSetAttribute)                       \
-  X(cudnnBackendGetAttribute)                       \
-  X(cudnnBackendFinalize)                           \
+#define ATTUNE_CUDNN_FUNCTIONS(X)                             \
+  X(cudnnCreate)                                              \
+  X(cudnnGetVersion)                                          \
+  X(cudnnGetErrorString)                                      \
+  X(cudnnSetStream)                                           \
+  X(cudnnCreateTensorDescriptor)                              \
+  X(cudnnDestroyTensorDescriptor)                             \
+  X(cudnnSetTensorNdDescriptor)                               \
+  X(cudnnCreateFilterDescriptor)                              \
+  X(cudnnDestroyFilterDescriptor)                             \
+  X(cudnnSetFilterNdDescriptor)                               \
+  X(cudnnCreateConvolutionDescriptor)                         \
+  X(cudnnDestroyConvolutionDescriptor)                        \
+  X(cudnnSetConvolutionNdDescriptor)                          \
+  X(cudnnSetConvolutionGroupCount)                            \
+  X(cudnnSetConvolutionMathType)                              \
+  X(cudnnGetConvolutionForwardAlgorithm_v7)                   \
+  X(cudnnGetConvolutionForwardWorkspaceSize)                  \
+  X(cudnnConvolutionForward)                                  \
+  X(cudnnGetConvolutionBackwardDataAlgorithm_v7)              \
+  X(cudnnGetConvolutionBackwardDataWorkspaceSize)             \
+  X(cudnnConvolutionBackwardData)                             \
+  X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)            \
+  X(cudnnGetConvolutionBackwardFilterWorkspaceSize)           \
+  X(cudnnConvolutionBackwardFilter)                           \
+  X(cudnnCreatePoolingDescriptor)                             \
+  X(cudnnDestroyPoolingDescriptor)                            \
+  X(cudnnSetPooling2dDescriptor)                              \
+  X(cudnnPoolingForward)                                      \
+  X(cudnnPoolingBackward)                                     \
+  X(cudnnTransformTensor)                                     \
+  X(cudnnCreateActivationDescriptor)                          \
+  X(cudnnDestroyActivationDescriptor)                         \
+  X(cudnnSetActivationDescriptor)                             \
+  X(cudnnDeriveBNTensorDescriptor)                            \
+  X(cudnnBatchNormalizationForwardInference)                  \
+  X(cudnnBatchNormalizationForwardTraining)                   \
+  X(cudnnBatchNormalizationBackward)                          \
+  X(cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize) \
+  X(cudnnGetBatchNormalizationBackwardExWorkspaceSize)        \
+  X(cudnnGetBatchNormalizationTrainingExReserveSpaceSize)     \
+  X(cudnnBatchNormalizationForwardTrainingEx)                 \
+  X(cudnnBatchNormalizationBackwardEx)                        \
+  X(cudnnBackendCreateDescriptor)                             \
+  X(cudnnBackendDestroyDescriptor)                            \
+  X(cudnnBackendSetAttribute)                                 \
+  X(cudnnBackendGetAttribute)                                 \
+  X(cudnnBackendFinalize)                                     \
   X(cudnnBackendExecute)
+
+// The type of elements; f32 for a type that cuDNN computes nothing with here.
+cudnnDataType_t CudnnTypeOf(DataType type);
 
 // Loaded by its constructor. Thread-safe.
 class Cudnn {

@@ -1,5 +1,6 @@
 #include "backends/cuda/cudnn/cudnn_solvers.h"
 
+#include "backends/cuda/batch_norm/cudnn_batch_norm.h"
 #include "backends/cuda/conv/cudnn_conv.h"
 #include "backends/cuda/conv/cudnn_graph_conv.h"
 #include "backends/cuda/conv/cudnn_instant_conv.h"
@@ -24,6 +25,7 @@ void CudnnSolvers::AddTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const {
   solvers.push_back(MakeCudnnGraphConv(cudnn));
   solvers.push_back(MakeCudnnLayoutConv(cudnn, nvrtc));
   solvers.push_back(MakeCudnnSplitConv(cudnn, nvrtc));
+  solvers.push_back(MakeCudnnBatchNorm(cudnn));
 }
 
 LibraryReport CudnnSolvers::report() const { return library_->cudnn.Get().report(); }
