@@ -11,8 +11,6 @@
 namespace attune::cuda {
 namespace {
 
-// What a function has without being asked; more has to be opted for.
-constexpr unsigned kUsualSharedBytes = 48 * 1024;
 // More than any function has: 32764 bytes is the most that they may take together.
 constexpr size_t kMostParameters = 32764;
 
@@ -99,7 +97,8 @@ Result<CUfunction> Module::Function(const std::string& name, unsigned shared_byt
                                     driver.cuModuleGetFunction(&function, module_, name.c_str()),
                                     fmt::format("The machine code has no function '{}'", name)));
   const std::lock_guard lock(mutex_);
-  unsigned& ready_for = shared_bytes_.try_emplace(name, kUsualSharedBytes).first->second;
+  // 48 KiB are the limit without this, arrays of fixed size included.
+  unsigned& ready_for = shared_bytes_.try_emplace(name, 0).first->second;
   if (shared_bytes > ready_for) {
     ATTUNE_RETURN_IF_ERROR(CudaStatus(
         driver,
