@@ -44,14 +44,9 @@ Call CallNamed(std::string_view name) {
 // Names of calls that have a form for the problem. The first one takes any size.
 std::vector<std::string> CallNames(const BatchNorm& norm) {
   if (norm.mode == BatchNormMode::kPerActivation) return {"per_activation"};
-  const std::vector<std::string> plain = {"spatial", "spatial_persistent"};
   if (norm.pass == BatchNormPass::kInference) return {"spatial"};
-  std::vector<std::string> fused;
-  for (const std::string& name : plain) fused.push_back(std::string(kFused) + name);
-  if (norm.fusion != BatchNormFusion::kNone) return fused;
-  std::vector<std::string> all = plain;
-  all.insert(all.end(), fused.begin(), fused.end());
-  return all;
+  if (norm.fusion != BatchNormFusion::kNone) return {"fused_spatial_persistent"};
+  return {"spatial", "spatial_persistent", "fused_spatial", "fused_spatial_persistent"};
 }
 
 cudnnBatchNormOps_t OpsOf(BatchNormFusion fusion) {
@@ -73,6 +68,11 @@ Status CheckCudnnNormalizes(const BatchNorm& norm) {
   }
   const bool is_channels_last =
       norm.layout == BatchNormLayout::kNhwc || norm.layout == BatchNormLayout::kNdhwc;
+  if (norm.fusion != BatchNormFusion::kNone &&
+      (!is_channels_last || norm.type != DataType::kF16 || norm.channels % 4 != 0)) {
+    return Unsupported(
+        "cuDNN's batch norm with a fusion has channels last, a multiple of 4, of f16.");
+  }
   if (norm.mode == BatchNormMode::kPerActivation &&
       (is_channels_last || norm.fusion != BatchNormFusion::kNone)) {
     return Unsupported("cuDNN's batch norm per activation has channels first and no fusion.");

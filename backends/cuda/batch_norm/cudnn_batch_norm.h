@@ -11,7 +11,7 @@ namespace attune::cuda {
 
 // cuda.cudnn-batch-norm. Its parameter `call` is the mode of cuDNN: "per_activation", "spatial" or
 // "spatial_persistent", or one of the last two behind "fused_", which is the call that also adds
-// and cuts off. What cuDNN does not have: other types of affine = 0, inference and backward with a
+// and cuts off. What cuDNN does not have: affine = 0, inference and backward with a
 // fusion (the mask of its own forward pass is no operand), and per activation channels last.
 // Borrows `cudnn`.
 std::unique_ptr<const Solver> MakeCudnnBatchNorm(const Lazy<Cudnn>& cudnn);
