@@ -56,7 +56,8 @@ struct TuneVerbOptions {
   std::shared_ptr<const CandidateModels> models;
   TuneOptions tune;
   RunOptions run;
-  std::string cache;  // Empty: warm, or rotating (TuneOptions::rotates_streams).
+  std::string cache;                 // Empty: warm, or rotating (TuneOptions::rotates_streams).
+  std::optional<CacheState> caches;  // Of measurements that decide. Nothing: the newest of any.
   WorkshopLimits limits;
   std::string log;  // A file; empty: no log.
   std::string objective = "time";
@@ -203,12 +204,6 @@ Result<std::unique_ptr<Workshop>> OpenWorkshop(Application& application, const P
   return Workshop::Open(place, limits, go_on, peaks_end_ns);
 }
 
-// Which measurements decide. Nothing: the newest of any kind.
-std::optional<CacheState> CachesOf(const TuneOptions& tune) {
-  if (tune.rotates_streams && tune.cache == CacheState::kWarm) return std::nullopt;
-  return tune.cache;
-}
-
 // A table of winners for each kind of device.
 Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& options,
                            const std::vector<std::string>& devices) {
@@ -221,8 +216,7 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
     if (std::find(shown.begin(), shown.end(), place.target) != shown.end()) continue;
     shown.push_back(place.target);
     ATTUNE_ASSIGN_OR_RETURN(
-        const auto chosen,
-        ChooseAll(*store, place, {options.selection, CachesOf(options.tune)}, problems));
+        const auto chosen, ChooseAll(*store, place, {options.selection, options.caches}, problems));
     Output& out = application.out();
     out.Print(fmt::format("{}{}\n", shown.size() > 1 ? "\n" : "", Text(place.target)));
     out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
@@ -427,6 +421,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   options.tune.rotates_streams = options.cache.empty();
+  if (!options.cache.empty()) options.caches = options.tune.cache;
   ATTUNE_RETURN_IF_ERROR(
       CheckPriors(options.prior_files, options.tune.searcher, options.seeks_time()));
   ATTUNE_RETURN_IF_ERROR(Check(options.pruning));
@@ -479,9 +474,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
     ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
     return ExitStatusOf(CountOutcomes(summary));
   }
-  ATTUNE_ASSIGN_OR_RETURN(
-      const auto chosen,
-      ChooseAll(*store, place, {options.selection, CachesOf(options.tune)}, problems));
+  ATTUNE_ASSIGN_OR_RETURN(const auto chosen,
+                          ChooseAll(*store, place, {options.selection, options.caches}, problems));
   ATTUNE_ASSIGN_OR_RETURN(const auto networks, SelectedNetworks(application, options.selection));
   PrintWinners(chosen, networks, summary, application);
   PrintIfUnsteady(summary, application.err());
@@ -546,11 +540,9 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
       ->type_name("N");
   AddSearchOptions(verb, options);
   CLI::Option* cache =
-      verb.add_option(
-              "--cache", options.cache,
-              "Caches hold the operands (warm, the default), or are displaced before each "
-              "launch (cold). Without it, launches on a GPU step through copies of operands "
-              "that fit its cache where memory limits the speed, as in a batch norm")
+      verb.add_option("--cache", options.cache,
+                      "Caches hold operands (warm), or are displaced before each launch (cold). "
+                      "Default: warm; on a GPU rotating where memory limits the speed")
           ->check(CLI::IsMember({"warm", "cold"}));
   verb.add_option(
           "--rotating-buffer", options.tune.terms.rotation_bytes,
