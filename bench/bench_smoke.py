@@ -2,12 +2,15 @@
 """Runs one bench with the smallest figures and --json, and checks the form of what it prints.
 
   bench_smoke.py [--needs MODULE] PROGRAM [ARGUMENT]...
+  bench_smoke.py --lists PROGRAM [ARGUMENT]...
 
 With --needs the program is a Python: if it lacks the module, the test is skipped. A bench prints
-one JSON object: `summary`, which is not empty, and `rows`, an array with at least one object."""
+one JSON object: `summary`, which is not empty, and `rows`, an array with at least one object.
+With --lists the program prints problems instead, one text a line."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,8 +19,21 @@ TIMEOUT_S = 60
 SKIPPED = 77
 
 
+def run_list(command):
+    done = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
+    lines = done.stdout.splitlines()
+    wrong = [line for line in lines if re.fullmatch(r"\w+@\d+\{.+\}", line) is None]
+    if done.returncode != 0 or not lines or wrong or len(set(lines)) < len(lines):
+        sys.exit(f"exit {done.returncode}, {wrong or 'none or doubled'}\n{done.stdout}\n{done.stderr}")
+    print(f"{len(lines)} problems")
+
+
 def main():
     command = sys.argv[1:]
+    if command[0] == "--lists":
+        run_list(command[1:])
+        return
     if command[0] == "--needs":
         module, command = command[1], command[2:]
         if subprocess.run([command[0], "-c", f"import {module}"], check=False,
