@@ -7,6 +7,7 @@
 
 #include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
+#include "attune/ops/registry.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/absent_solver.h"
 #include "backends/host/cpu.h"
@@ -157,7 +158,7 @@ class HostBackend final : public Backend {
     SolverList brought;
     for (const Plugin& plugin : plugins_) {
       if (!plugin.kept_out.ok()) {
-        for (const char* operator_name : {"gemm", "conv"}) {
+        for (const std::string_view operator_name : OperatorNames()) {
           brought.push_back(std::make_unique<AbsentSolver>(
               fmt::format("host.{}-{}", plugin.name, operator_name), plugin.kept_out));
         }
@@ -178,10 +179,11 @@ class HostBackend final : public Backend {
     MoveAll(brought, "gemm", solvers_);
     MoveAll(own, "gemm", solvers_);
     MakeConvSolvers(brought);
+    // Ours first: what serves a shape that nobody has verified has to be accurate.
+    AddOperatorSolvers({&pool_, cpu_.level}, solvers_);
     for (auto& solver : brought) {
       if (solver != nullptr) solvers_.push_back(std::move(solver));
     }
-    AddOperatorSolvers({&pool_, cpu_.level}, solvers_);
   }
 
   // Those of libraries first, then ours, which compute with any of the products.

@@ -127,6 +127,29 @@ void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor)
   }
 }
 
+dnnl::normalization_flags FlagsOf(const BatchNormCall& call) {
+  using Flags = dnnl::normalization_flags;
+  Flags flags = Flags::none;
+  if (call.affine) flags = flags | Flags::use_scale | Flags::use_shift;
+  if (call.pass == BatchNormPass::kInference) flags = flags | Flags::use_global_stats;
+  if (call.relu) flags = flags | Flags::fuse_norm_relu;
+  return flags;
+}
+
+// `backward` includes the gradients of scale and shift.
+prop_kind GradientsOf(const BatchNormCall& call) {
+  return call.affine ? prop_kind::backward : prop_kind::backward_data;
+}
+
+constexpr int kSoftmaxAxis = 1;
+
+algorithm AlgorithmOf(const SoftmaxCall& call) {
+  return call.logarithm ? algorithm::softmax_log : algorithm::softmax_accurate;
+}
+
+// The gradient is computed from the result instead of the source.
+constexpr algorithm kReluOfResult = algorithm::eltwise_relu_use_dst_for_bwd;
+
 #if DNNL_VERSION_MAJOR >= 3
 
 memory::dims ExtentsOf(const memory::desc& desc) { return desc.get_dims(); }
@@ -153,6 +176,46 @@ Offer<Operation> BackwardOffer(const dnnl::engine& engine, const ConvCall& call,
 Offer<dnnl::matmul> MatmulOffer(const dnnl::engine& engine, const MatmulCall& call,
                                 const memory::desc& bias, const dnnl::primitive_attr& attributes) {
   return {{engine, call.src, call.weights, bias, call.dst, attributes, true}};
+}
+
+Offer<dnnl::batch_normalization_forward> NormOffer(const dnnl::engine& engine,
+                                                   const BatchNormCall& call, prop_kind kind) {
+  return {{engine, kind, call.data, call.data, call.epsilon, FlagsOf(call),
+           Attributes(MathMode::kStrict), true}};
+}
+
+Offer<dnnl::batch_normalization_backward> NormGradientOffer(
+    const dnnl::engine& engine, const BatchNormCall& call,
+    const dnnl::batch_normalization_forward::primitive_desc& hint) {
+  return {{engine, GradientsOf(call), call.data, call.data, call.data, call.epsilon, FlagsOf(call),
+           hint, Attributes(MathMode::kStrict), true}};
+}
+
+using SoftmaxForward = dnnl::softmax_forward;
+using SoftmaxBackward = dnnl::softmax_backward;
+
+Offer<SoftmaxForward> SoftmaxOffer(const dnnl::engine& engine, const SoftmaxCall& call,
+                                   prop_kind kind) {
+  return {{engine, kind, AlgorithmOf(call), call.src, call.dst, kSoftmaxAxis,
+           Attributes(MathMode::kStrict), true}};
+}
+
+Offer<SoftmaxBackward> SoftmaxGradientOffer(const dnnl::engine& engine, const SoftmaxCall& call,
+                                            const SoftmaxForward::primitive_desc& hint) {
+  return {{engine, AlgorithmOf(call), call.src, call.dst, call.dst, kSoftmaxAxis, hint,
+           Attributes(MathMode::kStrict), true}};
+}
+
+dnnl::eltwise_backward::primitive_desc ReluGradient(const dnnl::engine& engine,
+                                                    const memory::desc& data) {
+  const dnnl::eltwise_forward::primitive_desc hint(engine, prop_kind::forward_training,
+                                                   kReluOfResult, data, data, 0.0f, 0.0f);
+  return {engine, kReluOfResult, data, data, data, 0.0f, 0.0f, hint, Attributes(MathMode::kStrict)};
+}
+
+dnnl::binary::primitive_desc Scaling(const dnnl::engine& engine, const memory::desc& data,
+                                     const memory::desc& factor) {
+  return {engine, algorithm::binary_mul, data, factor, data, Attributes(MathMode::kStrict)};
 }
 
 void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, float beta) {
@@ -200,6 +263,59 @@ Offer<dnnl::matmul> MatmulOffer(const dnnl::engine& engine, const MatmulCall& ca
       std::make_unique<const dnnl::matmul::desc>(call.src, call.weights, bias, call.dst);
   offer.list = {*offer.operation, attributes, engine, true};
   return offer;
+}
+
+Offer<dnnl::batch_normalization_forward> NormOffer(const dnnl::engine& engine,
+                                                   const BatchNormCall& call, prop_kind kind) {
+  Offer<dnnl::batch_normalization_forward> offer;
+  offer.operation = std::make_unique<const dnnl::batch_normalization_forward::desc>(
+      kind, call.data, call.epsilon, FlagsOf(call));
+  offer.list = {*offer.operation, Attributes(MathMode::kStrict), engine, true};
+  return offer;
+}
+
+Offer<dnnl::batch_normalization_backward> NormGradientOffer(
+    const dnnl::engine& engine, const BatchNormCall& call,
+    const dnnl::batch_normalization_forward::primitive_desc& hint) {
+  Offer<dnnl::batch_normalization_backward> offer;
+  offer.operation = std::make_unique<const dnnl::batch_normalization_backward::desc>(
+      GradientsOf(call), call.data, call.data, call.epsilon, FlagsOf(call));
+  offer.list = {*offer.operation, Attributes(MathMode::kStrict), engine, hint, true};
+  return offer;
+}
+
+using SoftmaxForward = dnnl::softmax_v2_forward;
+using SoftmaxBackward = dnnl::softmax_v2_backward;
+
+Offer<SoftmaxForward> SoftmaxOffer(const dnnl::engine& engine, const SoftmaxCall& call,
+                                   prop_kind kind) {
+  Offer<SoftmaxForward> offer;
+  offer.operation = std::make_unique<const SoftmaxForward::desc>(kind, AlgorithmOf(call), call.src,
+                                                                 call.dst, kSoftmaxAxis);
+  offer.list = {*offer.operation, Attributes(MathMode::kStrict), engine, true};
+  return offer;
+}
+
+Offer<SoftmaxBackward> SoftmaxGradientOffer(const dnnl::engine& engine, const SoftmaxCall& call,
+                                            const SoftmaxForward::primitive_desc& hint) {
+  Offer<SoftmaxBackward> offer;
+  offer.operation = std::make_unique<const SoftmaxBackward::desc>(AlgorithmOf(call), call.src,
+                                                                  call.dst, call.dst, kSoftmaxAxis);
+  offer.list = {*offer.operation, Attributes(MathMode::kStrict), engine, hint, true};
+  return offer;
+}
+
+dnnl::eltwise_backward::primitive_desc ReluGradient(const dnnl::engine& engine,
+                                                    const memory::desc& data) {
+  const dnnl::eltwise_forward::desc forward(prop_kind::forward_training, kReluOfResult, data, 0.0f,
+                                            0.0f);
+  const dnnl::eltwise_backward::desc backward(kReluOfResult, data, data, 0.0f, 0.0f);
+  return {backward, Attributes(MathMode::kStrict), engine, {forward, engine}};
+}
+
+dnnl::binary::primitive_desc Scaling(const dnnl::engine& engine, const memory::desc& data,
+                                     const memory::desc& factor) {
+  return {{algorithm::binary_mul, data, factor, data}, Attributes(MathMode::kStrict), engine};
 }
 
 void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, float beta) {
@@ -301,6 +417,56 @@ void VisitMatmul(const dnnl::engine& engine, const MatmulCall& call, const Visit
         to.dst = at.dst_desc();
       },
       visitor);
+}
+
+void VisitBatchNorm(const dnnl::engine& engine, const BatchNormCall& call, const Visitor& visitor) {
+  const bool is_inference = call.pass == BatchNormPass::kInference;
+  auto forward = NormOffer(
+      engine, call, is_inference ? prop_kind::forward_inference : prop_kind::forward_training);
+  const auto resolve = [](const auto& at, Implementation& to) {
+    to.src = at.src_desc();
+    to.workspace = at.workspace_desc();
+  };
+  if (call.pass != BatchNormPass::kBackward) return VisitAll(forward.list, resolve, visitor);
+  if (!forward.list) return;
+  auto backward = NormGradientOffer(engine, call, forward.list);
+  VisitAll(backward.list, resolve, visitor);
+}
+
+void VisitSoftmax(const dnnl::engine& engine, const SoftmaxCall& call, const Visitor& visitor) {
+  auto forward = SoftmaxOffer(
+      engine, call, call.backward ? prop_kind::forward_training : prop_kind::forward_inference);
+  if (!call.backward) {
+    return VisitAll(
+        forward.list,
+        [](const auto& at, Implementation& to) {
+          to.src = at.src_desc();
+          to.dst = at.dst_desc();
+        },
+        visitor);
+  }
+  if (!forward.list) return;
+  auto backward = SoftmaxGradientOffer(engine, call, forward.list);
+  VisitAll(
+      backward.list,
+      [](const auto& at, Implementation& to) {
+        to.src = at.diff_src_desc();
+        to.dst = at.dst_desc();
+      },
+      visitor);
+}
+
+bool BackwardTakesShift() { return DNNL_VERSION_MAJOR < 3; }
+
+ChosenPrimitive MakeReluGradient(const dnnl::engine& engine, const memory::desc& data) {
+  const auto pd = ReluGradient(engine, data);
+  return {dnnl::eltwise_backward(pd), pd.scratchpad_desc()};
+}
+
+ChosenPrimitive MakeScaling(const dnnl::engine& engine, const memory::desc& data,
+                            const memory::desc& factor) {
+  const auto pd = Scaling(engine, data, factor);
+  return {dnnl::binary(pd), pd.scratchpad_desc()};
 }
 
 int PostBiasArgument(const MatmulCall& call) {

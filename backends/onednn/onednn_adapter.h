@@ -9,6 +9,7 @@
 
 #include "attune/base/openmp_team.h"
 #include "attune/base/status.h"
+#include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 
@@ -38,11 +39,30 @@ struct MatmulCall {
   MathMode math = MathMode::kStrict;
 };
 
+// One batch norm with a mean for each channel. Parameters and statistics are f32, a value for each
+// channel. Inference is given its statistics, training writes them, backward reads them.
+struct BatchNormCall {
+  BatchNormPass pass = BatchNormPass::kTraining;
+  dnnl::memory::desc data;  // The source, the destination and their gradients.
+  bool affine = true;       // Scale and shift are arguments.
+  bool relu = false;        // After the norm; not backward.
+  float epsilon = 0;
+};
+
+// A softmax or its logarithm along axis 1.
+struct SoftmaxCall {
+  bool backward = false;
+  bool logarithm = false;
+  dnnl::memory::desc src;  // Backward its gradient.
+  dnnl::memory::desc dst;  // Backward also the gradient of it.
+};
+
 // One implementation that the library offers for a call, as the iterator stands on it.
 struct Implementation {
   std::string
       name;  // impl_info_str with every character that a parameter value cannot hold as '_'.
   dnnl::memory::desc src, weights, dst, scratchpad;  // What it resolved `any` to.
+  dnnl::memory::desc workspace;  // Written by a batch norm of training with a ReLU, else empty.
   // Compiles it. Throws dnnl::error. Valid during the visit only.
   std::function<dnnl::primitive()> create;
 };
@@ -54,6 +74,23 @@ using Visitor = std::function<bool(const Implementation&)>;
 // Throws dnnl::error for a failure other than "not implemented".
 void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& visitor);
 void VisitMatmul(const dnnl::engine& engine, const MatmulCall& call, const Visitor& visitor);
+void VisitBatchNorm(const dnnl::engine& engine, const BatchNormCall& call, const Visitor& visitor);
+void VisitSoftmax(const dnnl::engine& engine, const SoftmaxCall& call, const Visitor& visitor);
+
+// True if a batch norm of the backward pass with `affine` has DNNL_ARG_SHIFT as an argument, whose
+// values do not matter.
+bool BackwardTakesShift();
+
+// A primitive that the library chose. Its scratchpad is the user's.
+struct ChosenPrimitive {
+  dnnl::primitive primitive;
+  dnnl::memory::desc scratchpad;
+};
+// The gradient of a ReLU: DIFF_SRC = DIFF_DST where DST > 0, else 0. Throws dnnl::error.
+ChosenPrimitive MakeReluGradient(const dnnl::engine& engine, const dnnl::memory::desc& data);
+// DST = SRC_0 * SRC_1, which may be in place. All extents of `factor` are 1. Throws dnnl::error.
+ChosenPrimitive MakeScaling(const dnnl::engine& engine, const dnnl::memory::desc& data,
+                            const dnnl::memory::desc& factor);
 
 // The argument index under which a MatmulCall with `bias_after_sum` takes its bias.
 int PostBiasArgument(const MatmulCall& call);

@@ -1,9 +1,11 @@
 // The entry point of attune_onednn.so.
 #include "attune/solver/plugin.h"
+#include "backends/onednn/batch_norm/onednn_batch_norm.h"
 #include "backends/onednn/conv/onednn_conv.h"
 #include "backends/onednn/gemm/onednn_gemm.h"
 #include "backends/onednn/library_report.h"
 #include "backends/onednn/onednn_adapter.h"
+#include "backends/onednn/softmax/onednn_softmax.h"
 
 namespace {
 
@@ -13,6 +15,8 @@ attune::SolverList MakeSolvers() {
   try {
     solvers.push_back(attune::onednn::MakeConvSolver());
     solvers.push_back(attune::onednn::MakeGemmSolver());
+    solvers.push_back(attune::onednn::MakeSoftmaxSolver());
+    solvers.push_back(attune::onednn::MakeBatchNormSolver());
   } catch (const dnnl::error&) {
     solvers.clear();
   }

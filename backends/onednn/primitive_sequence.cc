@@ -70,10 +70,14 @@ void PrimitiveSequence::AppendReorder(const dnnl::memory& from, const dnnl::memo
 
 dnnl::memory PrimitiveSequence::Input(size_t index, const dnnl::memory::desc& stored,
                                       const dnnl::memory::desc& wanted) {
-  const dnnl::memory operand = BindOperand(index, stored);
-  if (stored == wanted) return operand;
+  return InLayout(BindOperand(index, stored), wanted);
+}
+
+dnnl::memory PrimitiveSequence::InLayout(const dnnl::memory& from,
+                                         const dnnl::memory::desc& wanted) {
+  if (from.get_desc() == wanted) return from;
   const dnnl::memory copy = BindWorkspace(wanted);
-  AppendReorder(operand, copy);
+  AppendReorder(from, copy);
   return copy;
 }
 
@@ -83,7 +87,11 @@ void PrimitiveSequence::Output(size_t index, const dnnl::memory::desc& stored,
 }
 
 void PrimitiveSequence::Append(dnnl::primitive primitive, PrimitiveArguments arguments) {
-  steps_.push_back({std::move(primitive), std::move(arguments)});
+  steps_.push_back({std::move(primitive), std::move(arguments), nullptr});
+}
+
+void PrimitiveSequence::Append(Computation computation) {
+  steps_.push_back({dnnl::primitive(), {}, std::move(computation)});
 }
 
 void PrimitiveSequence::Append(dnnl::primitive primitive, PrimitiveArguments arguments,
@@ -108,6 +116,12 @@ void PrimitiveSequence::Place(const Arguments& arguments) {
   placed_workspace_ = workspace;
 }
 
+void PrimitiveSequence::RunStep(const Step& step, const Arguments& arguments) {
+  if (!step.computation) return step.primitive.execute(stream_, step.arguments);
+  stream_.wait();
+  step.computation(arguments);
+}
+
 Status PrimitiveSequence::Run(const Arguments& arguments) {
   if (!HasTeam(threads_)) {
     return ResourceExhausted(fmt::format(
@@ -120,7 +134,7 @@ Status PrimitiveSequence::Run(const Arguments& arguments) {
   const ThreadCountScope scope(threads_);
   try {
     Place(arguments);
-    for (const Step& step : steps_) step.primitive.execute(stream_, step.arguments);
+    for (const Step& step : steps_) RunStep(step, arguments);
     stream_.wait();
   } catch (const dnnl::error& error) {
     return StatusFrom(error, "running a primitive");

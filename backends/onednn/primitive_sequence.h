@@ -2,6 +2,7 @@
 // computation, reorders out.
 #pragma once
 
+#include <functional>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,11 @@ auto AtLibraryEdge(const std::string& doing, const Body& body) -> decltype(body(
   }
 }
 
+// The values of a tensor of f32 that is bound to a sequence; valid while the sequence runs.
+inline float* FloatsOf(const dnnl::memory& memory) {
+  return static_cast<float*>(memory.get_data_handle());
+}
+
 // An Executable. Intermediate tensors and scratchpads live in the caller's workspace, so that a
 // launch allocates nothing. Building it throws dnnl::error; running it does not.
 class PrimitiveSequence final : public Executable {
@@ -49,6 +55,8 @@ class PrimitiveSequence final : public Executable {
   // appended here makes at every launch.
   dnnl::memory Input(size_t index, const dnnl::memory::desc& stored,
                      const dnnl::memory::desc& wanted);
+  // `from` in the layout `wanted`: itself, or a copy that a reorder appended here makes.
+  dnnl::memory InLayout(const dnnl::memory& from, const dnnl::memory::desc& wanted);
   // Appends the reorder from `produced` to operand `index`, stored as `stored`.
   void Output(size_t index, const dnnl::memory::desc& stored, const dnnl::memory& produced);
 
@@ -56,6 +64,9 @@ class PrimitiveSequence final : public Executable {
   // The same, with a piece of workspace as the scratchpad.
   void Append(dnnl::primitive primitive, PrimitiveArguments arguments,
               const dnnl::memory::desc& scratchpad);
+  // Appends a computation of ours on memory that is bound here. It allocates nothing.
+  using Computation = std::function<void(const Arguments&)>;
+  void Append(Computation computation);
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
   Status Run(const Arguments& arguments) override;
@@ -72,11 +83,13 @@ class PrimitiveSequence final : public Executable {
   struct Step {
     dnnl::primitive primitive;
     PrimitiveArguments arguments;
+    Computation computation;  // Empty: the primitive.
   };
 
   bool TryAppendReorder(const dnnl::memory& from, const dnnl::memory& to);
   void AppendReorder(const dnnl::memory& from, const dnnl::memory& to);
   void Place(const Arguments& arguments);
+  void RunStep(const Step& step, const Arguments& arguments);
 
   dnnl::engine engine_;
   dnnl::stream stream_;

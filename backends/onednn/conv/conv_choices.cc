@@ -10,6 +10,7 @@
 
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
+#include "backends/onednn/primitive_choice.h"
 
 namespace attune::onednn {
 namespace {
@@ -126,8 +127,6 @@ memory::dims SpatialDims(const Spatial& values, int rank, int64_t less = 0) {
   for (size_t i = 3 - static_cast<size_t>(rank); i < 3; ++i) dims.push_back(values[i] - less);
   return dims;
 }
-
-bool IsReference(const std::string& implementation) { return implementation.starts_with("ref"); }
 
 struct Resolved {
   ConvChoice choice;

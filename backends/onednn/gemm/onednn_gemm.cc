@@ -12,6 +12,7 @@
 #include "attune/ops/gemm/gemm.h"
 #include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
+#include "backends/onednn/primitive_choice.h"
 #include "backends/onednn/primitive_sequence.h"
 #include "backends/onednn/thread_values.h"
 
@@ -103,12 +104,6 @@ MatmulCall CallFor(const Gemm& gemm, const std::string& layout, const Scalars& s
   return call;
 }
 
-struct GemmChoice {
-  std::string implementation, layout;
-
-  friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
-};
-
 // oneDNN's int8 products sum pairs of 8-bit products in 16 bits on x86 processors without VNNI or
 // AMX, and saturate there ("Nuances of int8 computations" of its developer guide): what comes out
 // depends on the values, so that a check may pass and a later call be wrong.
@@ -138,62 +133,27 @@ Status CheckExact(const Gemm& gemm, const Target& target) {
   return CheckSums(gemm, target);
 }
 
-bool IsReference(const std::string& implementation) { return implementation.starts_with("ref"); }
-
-// The default first: what the library picks for the operands as they are. Reference loops are a
-// thousand times slower than the rest, and left out beside it.
-std::vector<GemmChoice> EnumerateChoices(const Gemm& gemm, const dnnl::engine& engine) {
-  std::vector<GemmChoice> fast, slow;
-  std::vector<std::pair<std::string, std::pair<memory::desc, memory::desc>>> seen;
+// The default first: what the library picks for the operands as they are. Reference loops are left
+// out beside the rest.
+std::vector<PrimitiveChoice> EnumerateChoices(const Gemm& gemm, const dnnl::engine& engine) {
+  PrimitiveChoices choices;
   for (const char* layout : {"plain", "any"}) {
     VisitMatmul(engine, CallFor(gemm, layout, GuessedScalars(gemm)), [&](const Implementation& at) {
-      const auto key = std::pair(at.name, std::pair(at.src, at.weights));
-      if (std::find(seen.begin(), seen.end(), key) != seen.end()) return true;
-      seen.push_back(key);
-      const GemmChoice choice{at.name, layout};
-      std::vector<GemmChoice>& list = IsReference(at.name) ? slow : fast;
-      if (std::find(list.begin(), list.end(), choice) == list.end()) list.push_back(choice);
+      choices.Add({at.name, layout}, {at.src, at.weights});
       return true;
     });
   }
-  if (fast.empty() && !slow.empty()) fast.push_back(slow.front());
-  return fast;
+  return choices.Take();
 }
 
 // The first of EnumerateChoices; nothing where that takes the whole list to tell.
-std::optional<GemmChoice> DefaultChoice(const Gemm& gemm, const dnnl::engine& engine) {
-  std::optional<GemmChoice> usual;
+std::optional<PrimitiveChoice> DefaultChoice(const Gemm& gemm, const dnnl::engine& engine) {
+  std::optional<PrimitiveChoice> usual;
   VisitMatmul(engine, CallFor(gemm, "plain", GuessedScalars(gemm)), [&](const Implementation& at) {
-    if (!IsReference(at.name)) usual = GemmChoice{at.name, "plain"};
+    if (!IsReference(at.name)) usual = PrimitiveChoice{at.name, "plain"};
     return false;
   });
   return usual;
-}
-
-Result<ConfigSpace> SpaceOf(std::vector<GemmChoice> choices, int compute_units) {
-  Parameter implementation{"impl", {}};
-  Parameter layout{"layout", {}};
-  const auto add = [](Parameter& parameter, const std::string& value) {
-    auto& values = parameter.values;
-    if (std::find(values.begin(), values.end(), ParameterValue(value)) == values.end()) {
-      values.emplace_back(value);
-    }
-  };
-  for (const GemmChoice& choice : choices) {
-    add(implementation, choice.implementation);
-    add(layout, choice.layout);
-  }
-  Constraint exists;
-  exists.names = {"impl", "layout"};
-  exists.text = "oneDNN offers impl for this layout";
-  exists.holds = [choices = std::move(choices)](const Expression::Lookup& at) -> Result<bool> {
-    const GemmChoice wanted{std::get<std::string>(*at("impl")),
-                            std::get<std::string>(*at("layout"))};
-    return std::find(choices.begin(), choices.end(), wanted) != choices.end();
-  };
-  return ConfigSpace::Create(
-      {std::move(implementation), std::move(layout), {"threads", ThreadValues(compute_units)}},
-      {std::move(exists)});
 }
 
 // Null if the library does not offer `implementation` for this call.
@@ -304,9 +264,7 @@ class GemmSolver final : public Solver {
     return AtLibraryEdge("asking for the default of " + Text(problem), [&]() -> Result<Config> {
       const auto choice = DefaultChoice(problem.Get<Gemm>(), engine_);
       if (!choice) return Solver::DefaultConfig(problem, target);
-      return Config{{"impl", choice->implementation},
-                    {"layout", choice->layout},
-                    {"threads", ThreadValues(target.compute_units).front()}};
+      return ConfigOf(*choice, target.compute_units);
     });
   }
 
