@@ -15,8 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("attune/attune.h", "attune/capture.h", "attune/kernels.h", "attune/operators.h", "attune/ops/softmax.h",
-           "attune/profile.h", "attune/tunable.h")
+HEADERS = ["attune/attune.h", "attune/capture.h", "attune/kernels.h", "attune/operators.h", "attune/profile.h", "attune/tunable.h"]
 EXPORTED = r'__attribute__\s*\(\(visibility\("default"\)\)\)'
 
 
@@ -46,7 +45,8 @@ class Headers:
     def __init__(self, compiler, include):
         self.compiler = compiler
         self.include = include
-        self.lines = "".join(f"#include <{header}>\n" for header in HEADERS)
+        of_operators = sorted(f"attune/ops/{path.name}" for path in pathlib.Path(include, "attune/ops").glob("*.h"))
+        self.lines = "".join(f"#include <{header}>\n" for header in HEADERS + of_operators)
         preprocess = (compiler, f"-I{include}", "-xc", "-E")
         self.text = output_of(*preprocess, "-P", "-", text=self.lines)
         self.macros = output_of(*preprocess, "-dM", "-", text=self.lines)
