@@ -13,10 +13,12 @@ namespace {
 attune::SolverList MakeSolvers() {
   attune::SolverList solvers;
   try {
-    solvers.push_back(attune::onednn::MakeConvSolver());
-    solvers.push_back(attune::onednn::MakeGemmSolver());
-    solvers.push_back(attune::onednn::MakeSoftmaxSolver());
-    solvers.push_back(attune::onednn::MakeBatchNormSolver());
+    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    for (const auto make :
+         {attune::onednn::MakeConvSolver, attune::onednn::MakeGemmSolver,
+          attune::onednn::MakeSoftmaxSolver, attune::onednn::MakeBatchNormSolver}) {
+      solvers.push_back(make(engine));
+    }
   } catch (const dnnl::error&) {
     solvers.clear();
   }

@@ -130,6 +130,8 @@ class TrainingExecutable final : public Executable {
 
 class BatchNormSolver final : public Solver {
  public:
+  explicit BatchNormSolver(dnnl::engine engine) : engine_(std::move(engine)) {}
+
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
@@ -215,11 +217,13 @@ class BatchNormSolver final : public Solver {
       .compiles = false,
       .deterministic = true,
       .ieee_special_values = true};
-  const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  const dnnl::engine engine_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Solver> MakeBatchNormSolver() { return std::make_unique<BatchNormSolver>(); }
+std::unique_ptr<const Solver> MakeBatchNormSolver(const dnnl::engine& engine) {
+  return std::make_unique<BatchNormSolver>(engine);
+}
 
 }  // namespace attune::onednn

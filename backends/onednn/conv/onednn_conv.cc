@@ -105,6 +105,8 @@ void Compose(const std::vector<Slot>& slots, const Implementation& implementatio
 
 class ConvSolver final : public Solver {
  public:
+  explicit ConvSolver(dnnl::engine engine) : engine_(std::move(engine)) {}
+
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
@@ -196,11 +198,13 @@ class ConvSolver final : public Solver {
       .dynamic = false,
       .compiles = false,
       .deterministic = true};
-  const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  const dnnl::engine engine_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Solver> MakeConvSolver() { return std::make_unique<ConvSolver>(); }
+std::unique_ptr<const Solver> MakeConvSolver(const dnnl::engine& engine) {
+  return std::make_unique<ConvSolver>(engine);
+}
 
 }  // namespace attune::onednn

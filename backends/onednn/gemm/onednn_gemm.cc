@@ -231,6 +231,8 @@ class GemmExecutable final : public Executable {
 
 class GemmSolver final : public Solver {
  public:
+  explicit GemmSolver(dnnl::engine engine) : engine_(std::move(engine)) {}
+
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
@@ -317,11 +319,13 @@ class GemmSolver final : public Solver {
                              .compiles = false,
                              .deterministic = true,
                              .ieee_special_values = true};
-  const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  const dnnl::engine engine_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Solver> MakeGemmSolver() { return std::make_unique<GemmSolver>(); }
+std::unique_ptr<const Solver> MakeGemmSolver(const dnnl::engine& engine) {
+  return std::make_unique<GemmSolver>(engine);
+}
 
 }  // namespace attune::onednn

@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include <oneapi/dnnl/dnnl.hpp>
+
 #include "attune/solver/solver.h"
 
 namespace attune::onednn {
@@ -10,6 +12,6 @@ namespace attune::onednn {
 // Every type that the library takes on this CPU; alpha, beta, bias and activation run inside of the
 // primitive. Parameters: impl (the library's own name), layout (plain, or any: a and b are packed
 // first, at every launch), threads.
-std::unique_ptr<const Solver> MakeGemmSolver();
+std::unique_ptr<const Solver> MakeGemmSolver(const dnnl::engine& engine);
 
 }  // namespace attune::onednn

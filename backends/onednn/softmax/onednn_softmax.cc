@@ -154,6 +154,8 @@ class SoftmaxComposer {
 
 class SoftmaxSolver final : public Solver {
  public:
+  explicit SoftmaxSolver(dnnl::engine engine) : engine_(std::move(engine)) {}
+
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
@@ -236,11 +238,13 @@ class SoftmaxSolver final : public Solver {
       .dynamic = false,
       .compiles = false,
       .deterministic = true};
-  const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  const dnnl::engine engine_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Solver> MakeSoftmaxSolver() { return std::make_unique<SoftmaxSolver>(); }
+std::unique_ptr<const Solver> MakeSoftmaxSolver(const dnnl::engine& engine) {
+  return std::make_unique<SoftmaxSolver>(engine);
+}
 
 }  // namespace attune::onednn
