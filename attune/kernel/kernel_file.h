@@ -57,6 +57,7 @@ struct KernelLaunch {
   std::vector<Expression> local;           // Work-items of a work-group, one to three dimensions.
   std::vector<Expression> groups;          // Work-groups, in as many.
   std::optional<Expression> shared_bytes;  // CUDA: of dynamic shared memory; none if absent.
+  std::optional<Expression> cooperative;   // CUDA: all work-groups run at once if true.
   std::vector<KernelArgument> arguments;
 };
 
@@ -116,7 +117,7 @@ struct OwnKernel {
 };
 
 struct KernelFile {
-  static constexpr int kFormatVersion = 7;
+  static constexpr int kFormatVersion = 8;
 
   int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.

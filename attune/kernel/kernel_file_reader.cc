@@ -38,6 +38,7 @@ constexpr size_t kMaxFunctionBytes = 256;
 // Names of templates are long where a compiler has made one word of them.
 constexpr size_t kMaxSymbolBytes = 4096;
 constexpr int kVersionOfNameExpressions = 6;
+constexpr int kVersionOfCooperativeLaunches = 8;
 constexpr int64_t kMaxVersion = 1000000;
 constexpr std::string_view kOpenClExtension = ".cl";
 constexpr std::string_view kCudaExtension = ".cu";
@@ -321,9 +322,11 @@ Result<std::string> ReadFunction(const JsonPlace& place, const KernelFile& file)
 
 Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields,
                                 const KernelFile& file) {
-  ATTUNE_RETURN_IF_ERROR(
-      place.CheckObject({"function", "local", "groups", "arguments"}, {"when", "shared_bytes"}));
+  ATTUNE_RETURN_IF_ERROR(place.CheckObject({"function", "local", "groups", "arguments"},
+                                           {"when", "shared_bytes", "cooperative"}));
   ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(place, "shared_bytes", file));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckKeyOfVersion(place, "cooperative", kVersionOfCooperativeLaunches, file));
   KernelLaunch launch;
   ATTUNE_ASSIGN_OR_RETURN(launch.function, ReadFunction(place.Member("function"), file));
   if (place.Has("when")) {
@@ -344,6 +347,14 @@ Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields
     }
     ATTUNE_ASSIGN_OR_RETURN(Expression bytes, shared.ParsedExpression());
     launch.shared_bytes = std::move(bytes);
+  }
+  if (place.Has("cooperative")) {
+    const JsonPlace cooperative = place.Member("cooperative");
+    if (Offers(file, KernelLanguage::kOpenCl)) {
+      return cooperative.Error("is of CUDA: work-groups of OpenCL cannot wait for each other.");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(Expression is_cooperative, cooperative.ParsedExpression());
+    launch.cooperative = std::move(is_cooperative);
   }
   const JsonPlace arguments = place.Member("arguments");
   ATTUNE_RETURN_IF_ERROR(arguments.CheckArray(1, kMaxArguments));

@@ -133,6 +133,9 @@ class ScopeChecker {
     if (launch.shared_bytes) {
       ATTUNE_RETURN_IF_ERROR(CheckOne("/" + place + "/shared_bytes", *launch.shared_bytes, all_));
     }
+    if (launch.cooperative) {
+      ATTUNE_RETURN_IF_ERROR(CheckOne("/" + place + "/cooperative", *launch.cooperative, all_));
+    }
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       ATTUNE_RETURN_IF_ERROR(
           CheckArgument(fmt::format("/{}/arguments/{}", place, i), launch.arguments[i]));

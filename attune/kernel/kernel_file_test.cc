@@ -94,8 +94,8 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"missing key", [](Json& f) { f.erase("name"); }, "(the whole file)", "'name' is missing"},
     {"unknown key", [](Json& f) { f["wrokspace"] = 1; }, "/wrokspace", "unknown key"},
-    {"other format", [](Json& f) { f["attune_kernel_file"] = 8; }, "/attune_kernel_file",
-     "reads versions 1 to 7"},
+    {"other format", [](Json& f) { f["attune_kernel_file"] = 9; }, "/attune_kernel_file",
+     "reads versions 1 to 8"},
     {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
     {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
     {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},

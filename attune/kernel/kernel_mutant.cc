@@ -47,7 +47,7 @@ bool Same(const std::vector<T>& a, const std::vector<T>& b) {
 bool Same(const KernelLaunch& a, const KernelLaunch& b) {
   return a.function == b.function && Same(a.when, b.when) && Same(a.local, b.local) &&
          Same(a.groups, b.groups) && Same(a.shared_bytes, b.shared_bytes) &&
-         Same(a.arguments, b.arguments);
+         Same(a.cooperative, b.cooperative) && Same(a.arguments, b.arguments);
 }
 
 bool SameParameterNames(const KernelFile& a, const KernelFile& b) {

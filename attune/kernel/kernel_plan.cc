@@ -10,6 +10,7 @@
 
 #include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/ops/registry.h"
 
 namespace attune::kernel {
 namespace {
@@ -148,6 +149,11 @@ Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope,
   if (launch.shared_bytes) {
     ATTUNE_ASSIGN_OR_RETURN(planned.shared_bytes,
                             scope.EvaluateInteger(*launch.shared_bytes, 0, kMaxSharedBytes));
+  }
+  if (launch.cooperative) {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t cooperative,
+                            scope.EvaluateInteger(*launch.cooperative, 0, 1));
+    planned.is_cooperative = cooperative != 0;
   }
   for (const KernelArgument& argument : launch.arguments) {
     if (argument.value) {
@@ -348,7 +354,9 @@ SolverTraits TraitsOf(const KernelFile& file) {
   traits.operator_name = file.operator_name;
   traits.dynamic = file.dynamic();
   traits.compiles = true;
-  traits.ieee_special_values = file.operator_name == "gemm" && !RelaxesArithmetic(file);
+  const Operator* const op = FindOperator(file.operator_name);
+  const bool promises = op != nullptr && op->PromisesSpecialValues();
+  traits.ieee_special_values = promises && !RelaxesArithmetic(file);
   traits.last_resort = file.own.has_value() && file.own->is_reference;
   return traits;
 }

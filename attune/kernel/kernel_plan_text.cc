@@ -41,6 +41,7 @@ PlannedLaunch LaunchOf(const Json& json) {
   launch.local = json.at("local").get<std::vector<int64_t>>();
   launch.groups = json.at("groups").get<std::vector<int64_t>>();
   launch.shared_bytes = json.value("shared_bytes", int64_t{0});
+  launch.is_cooperative = json.value("cooperative", false);
   for (const Json& argument : json.at("arguments"))
     launch.arguments.push_back(ArgumentOf(argument));
   return launch;
@@ -58,6 +59,7 @@ std::string Text(const KernelPlan& plan) {
                  {"groups", launch.groups},
                  {"arguments", arguments}};
     if (launch.shared_bytes != 0) line["shared_bytes"] = launch.shared_bytes;
+    if (launch.is_cooperative) line["cooperative"] = true;
     launches.push_back(std::move(line));
   }
   return Json{{"workspace_bytes", plan.workspace_bytes},

@@ -63,6 +63,7 @@ namespace attune::cuda {
 
 // Those that a driver may lack; null then.
 #define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X)    \
+  X(cuLaunchCooperativeKernel)                   \
   X(cuFuncGetAttribute)                          \
   X(cuFuncGetName)                               \
   X(cuFuncGetParamInfo)                          \

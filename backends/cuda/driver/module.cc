@@ -58,6 +58,28 @@ Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchS
       shape.shared_bytes));
 }
 
+Status CheckBlocksFit(const Driver& driver, CUfunction function, const LaunchShape& shape,
+                      int multiprocessors) {
+  if (!shape.is_cooperative) return Status::Ok();
+  if (driver.cuLaunchCooperativeKernel == nullptr ||
+      driver.cuOccupancyMaxActiveBlocksPerMultiprocessor == nullptr) {
+    return Unsupported("This driver has no cooperative launches.");
+  }
+  const auto threads = static_cast<int>(shape.block[0] * shape.block[1] * shape.block[2]);
+  int resident = 0;
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver,
+                                    driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                        &resident, function, threads, shape.shared_bytes),
+                                    "Cannot ask how many blocks run at a time"));
+  const int64_t blocks = int64_t{1} * shape.grid[0] * shape.grid[1] * shape.grid[2];
+  const int64_t most = int64_t{resident} * multiprocessors;
+  if (blocks <= most) return Status::Ok();
+  return Unsupported(fmt::format(
+      "The {} blocks wait for each other, and {} of them run at a time on this device; other "
+      "configs have fewer.",
+      blocks, most));
+}
+
 Result<std::shared_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
   ATTUNE_RETURN_IF_ERROR(device.Enter());
   if (HasVariables(cubin)) return LoadAnew(device, cubin);
@@ -123,11 +145,16 @@ std::optional<size_t> Module::ParameterCount(CUfunction function) const {
 Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments,
                       CUstream stream) const {
   const Driver& driver = device_.driver();
+  const CUresult code =
+      shape.is_cooperative
+          ? driver.cuLaunchCooperativeKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
+                                             shape.block[0], shape.block[1], shape.block[2],
+                                             shape.shared_bytes, stream, arguments)
+          : driver.cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
+                                  shape.block[0], shape.block[1], shape.block[2],
+                                  shape.shared_bytes, stream, arguments, nullptr);
   return CudaStatus(
-      driver,
-      driver.cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
-                            shape.block[1], shape.block[2], shape.shared_bytes, stream, arguments,
-                            nullptr),
+      driver, code,
       fmt::format("Cannot launch {}x{}x{} blocks of {}x{}x{} threads", shape.grid[0], shape.grid[1],
                   shape.grid[2], shape.block[0], shape.block[1], shape.block[2]));
 }

@@ -20,7 +20,8 @@ namespace attune::cuda {
 struct LaunchShape {
   unsigned grid[3] = {1, 1, 1};
   unsigned block[3] = {1, 1, 1};
-  unsigned shared_bytes = 0;  // Of dynamic shared memory.
+  unsigned shared_bytes = 0;    // Of dynamic shared memory.
+  bool is_cooperative = false;  // All blocks run at once, so that they may wait for each other.
 };
 
 // Whether code has global variables that it may write to.
@@ -31,6 +32,11 @@ bool HasVariables(const Artifact& cubin);
 // disabled, or are a partition of the device. Ok where the driver does not tell (before CUDA 11.8).
 // REQUIRES: the context of the function is current.
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape);
+
+// kUnsupported, with both numbers, if the blocks of a cooperative launch do not run at once on this
+// device, or the driver has no such launches. Ok for other launches. REQUIRES: as above.
+Status CheckBlocksFit(const Driver& driver, CUfunction function, const LaunchShape& shape,
+                      int multiprocessors);
 
 // Unloaded when nobody has it any more; the device outlives it. Thread-safe.
 class Module {

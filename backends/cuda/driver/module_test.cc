@@ -69,5 +69,25 @@ TEST(ModuleTest, ADriverThatCannotBeAskedOrFailsIsToldFromOneWithoutRoom) {
             StatusCode::kUnavailable);
 }
 
+TEST(ModuleTest, BlocksOfACooperativeLaunchRunAtOnceOrAreRefused) {
+  Driver driver;
+  LaunchShape shape;
+  shape.grid[0] = 265;
+  EXPECT_EQ(CheckBlocksFit(driver, nullptr, shape, 132), Status::Ok());
+  shape.is_cooperative = true;
+  EXPECT_EQ(CheckBlocksFit(driver, nullptr, shape, 132).code(), StatusCode::kUnsupported);
+  driver.cuLaunchCooperativeKernel = [](CUfunction, unsigned, unsigned, unsigned, unsigned,
+                                        unsigned, unsigned, unsigned, CUstream,
+                                        void**) { return CUDA_SUCCESS; };
+  driver.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction, int, size_t) {
+    *blocks = 2;
+    return CUDA_SUCCESS;
+  };
+  EXPECT_THAT(CheckBlocksFit(driver, nullptr, shape, 132).message(),
+              testing::HasSubstr("265 blocks wait for each other, and 264 of them run at a time"));
+  shape.grid[0] = 264;
+  EXPECT_EQ(CheckBlocksFit(driver, nullptr, shape, 132), Status::Ok());
+}
+
 }  // namespace
 }  // namespace attune::cuda

@@ -18,6 +18,7 @@ LaunchShape ShapeOf(const kernel::PlannedLaunch& launch) {
     shape.grid[i] = static_cast<unsigned>(launch.groups[i]);
   }
   shape.shared_bytes = static_cast<unsigned>(launch.shared_bytes);
+  shape.is_cooperative = launch.is_cooperative;
   return shape;
 }
 
@@ -63,7 +64,11 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch, const std:
   step.shape = ShapeOf(launch);
   ATTUNE_ASSIGN_OR_RETURN(step.function, module_->Function(symbol, step.shape.shared_bytes));
   // Before the first launch, which would fail, and be taken for a fault of the kernel.
-  const Status fits = CheckClustersFit(device_.driver(), step.function, step.shape);
+  Status fits = CheckClustersFit(device_.driver(), step.function, step.shape);
+  if (fits.ok()) {
+    fits =
+        CheckBlocksFit(device_.driver(), step.function, step.shape, device_.target().compute_units);
+  }
   if (!fits.ok()) return fits.WithContext(fmt::format("Kernel '{}'", launch.function));
   const std::optional<size_t> count = module_->ParameterCount(step.function);
   if (count && *count != launch.arguments.size()) {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/base/random.h"
 #include "attune/kernel/covering_problems.h"
 #include "attune/kernel/shipped_files_test.h"
 #include "backends/cuda/kernel/kernel_building_test.h"
@@ -32,7 +33,8 @@ struct Program {
 
 class KernelSpaceTest : public KernelBuildingTest, public testing::WithParamInterface<std::string> {
  protected:
-  // All configs for the plainest problem, the default for every other; for two architectures.
+  // All configs for the plainest problem, or a sample of a large space; the default for every other
+  // problem. For two architectures.
   static std::vector<Program> ProgramsOf(const KernelSolver& solver) {
     std::vector<Program> programs;
     for (const char* arch : {"sm_80", "sm_90"}) {
@@ -41,8 +43,12 @@ class KernelSpaceTest : public KernelBuildingTest, public testing::WithParamInte
         if (!solver.IsApplicable(problem, *TargetOf(arch)).ok()) continue;
         const auto space = solver.Space(problem, *TargetOf(arch));
         EXPECT_TRUE(space.ok()) << space.status().ToString();
-        for (uint64_t i = 0; i < (is_first ? space->size() : 1); ++i) {
-          programs.push_back({problem, space->At(i), arch});
+        constexpr uint64_t kMost = 1000;
+        const uint64_t count = is_first ? std::min(space->size(), kMost) : 1;
+        Random random(space->size());
+        for (uint64_t i = 0; i < count; ++i) {
+          const bool is_sampled = space->size() > kMost && i > 0;
+          programs.push_back({problem, space->At(is_sampled ? space->Sample(random) : i), arch});
         }
         is_first = false;
       }
