@@ -174,67 +174,92 @@ __device__ __forceinline__ void move_shift(float n, float (&shift)[LANES], float
   }
 }
 
-// The statistics of one part. A thread adds deviations from a value near the mean of what it has
-// read, at first from its first value, so outliers and large means cost no accuracy. The first
-// `kept` vectors go to kept_of(t, pack) and are read with the hint that they are not needed again.
+// The statistics of a thread's values. It adds deviations from a value near the mean of what it has
+// read, at first from its first value, so outliers and large means cost no accuracy.
+struct Deviations {
+  float shift[LANES] = {};
+  float sums[VEC] = {};
+  float squares[VEC] = {};
+  int next_move = UNROLL;
+
+  __device__ __forceinline__ void start(const Pack& first_vector) {
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) {
+      const float first = real_of(first_vector.elements[l]);
+      shift[l] = finite(first) ? first : 0.0f;
+    }
+  }
+  __device__ __forceinline__ void add(const Pack& pack) {
+#pragma unroll
+    for (int i = 0; i < VEC; ++i) {
+      const float deviation = real_of(pack.elements[i]) - shift[LANE(i)];
+      sums[i] += deviation;
+      squares[i] += deviation * deviation;
+    }
+  }
+  // Behind each group, when `done` vectors of `count` are added.
+  __device__ __forceinline__ void added(int done, int count) {
+    if (done < next_move || done >= count) return;
+    next_move *= 4;
+    move_shift((float)done, shift, sums, squares);
+  }
+  // Those of the block, whose part begins with `origin`.
+  __device__ __forceinline__ Statistics of_part(const Share& share, const float (&origin)[LANES],
+                                                Shared& shared) const {
+    OwnTerms terms;
+    terms.n = (float)share.count * (FORM == 0 ? VEC : 1);
+    const float of_n = 1 / terms.n;
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) {
+      float sum = sums[l];
+      float square = squares[l];
+      if (FORM == 0) {
+#pragma unroll
+        for (int i = 1; i < VEC; ++i) {
+          sum += sums[i];
+          square += squares[i];
+        }
+      }
+      const float mean = sum * of_n;
+      const float own = square - sum * mean;
+      terms.offset[l] = shift[l] - origin[l] + mean;
+      terms.squares[l] = own < 0 ? 0.0f : own;
+    }
+    return merged(terms, share.tensor.part_values(share.part), origin, share, shared);
+  }
+};
+
+// Some value of each channel of a part, near which its mean is likely to be.
+struct Origin {
+  float values[LANES];
+
+  __device__ __forceinline__ Origin(const Share& share, const ELEMENT* x) {
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) {
+      const float some = real_of(x[share.some_offset(l)]);
+      values[l] = finite(some) ? some : 0.0f;
+    }
+  }
+};
+
+// The statistics of one part. The first `kept` vectors go to kept_of(t, pack) and are read with the
+// hint that they are not needed again.
 template <class Keep>
 __device__ __forceinline__ Statistics statistics_of_part(const Share& share, const ELEMENT* x,
                                                          int kept, const Keep& kept_of,
                                                          Shared& shared) {
   auto vectors = visit<false, Pack>(
       share, 0, share.count, [=](int t, long long offset) { return load(x + offset, t < kept); });
-  float origin[LANES];
-#pragma unroll
-  for (int l = 0; l < LANES; ++l) {
-    const float some = real_of(x[share.some_offset(l)]);
-    origin[l] = finite(some) ? some : 0.0f;
-  }
-  float shift[LANES] = {};
-  float sums[VEC] = {};
-  float squares[VEC] = {};
-  int next_move = UNROLL;
+  const Origin origin(share, x);
+  Deviations deviations;
   vectors.run(
       [&](int t, long long, const Pack& pack) {
         if (t < kept) kept_of(t, pack);
-        if (t == 0) {
-#pragma unroll
-          for (int l = 0; l < LANES; ++l) {
-            const float first = real_of(pack.elements[l]);
-            shift[l] = finite(first) ? first : 0.0f;
-          }
-        }
-#pragma unroll
-        for (int i = 0; i < VEC; ++i) {
-          const float deviation = real_of(pack.elements[i]) - shift[LANE(i)];
-          sums[i] += deviation;
-          squares[i] += deviation * deviation;
-        }
+        if (t == 0) deviations.start(pack);
+        deviations.add(pack);
       },
-      [&](int done) {
-        if (done != next_move || done >= share.count) return;
-        next_move *= 4;
-        move_shift((float)done, shift, sums, squares);
-      });
-  OwnTerms terms;
-  terms.n = (float)share.count * (FORM == 0 ? VEC : 1);
-  const float of_n = 1 / terms.n;
-#pragma unroll
-  for (int l = 0; l < LANES; ++l) {
-    float sum = sums[l];
-    float square = squares[l];
-    if (FORM == 0) {
-#pragma unroll
-      for (int i = 1; i < VEC; ++i) {
-        sum += sums[i];
-        square += squares[i];
-      }
-    }
-    const float mean = sum * of_n;
-    const float own = square - sum * mean;
-    terms.offset[l] = shift[l] - origin[l] + mean;
-    terms.squares[l] = own < 0 ? 0.0f : own;
-  }
-  return merged(terms, share.tensor.part_values(share.part), origin, share, shared);
+      [&](int done) { deviations.added(done, share.count); });
+  return deviations.of_part(share, origin.values, shared);
 }
 
 // record(part, l) gives the mean and the squares of a part, for the l-th channel of the thread. One

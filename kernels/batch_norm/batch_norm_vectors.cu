@@ -212,11 +212,11 @@ class Visit {
     while (left_ > 0) {
       if (left_ >= UNROLL) {
 #pragma unroll
-        for (int u = 0; u < UNROLL; ++u) use(kBack ? t_ - u : t_ + u, offsets_[u], loaded_[u]);
+        for (int u = 0; u < UNROLL; ++u) use(kBack ? t_ - u : t_ + u, offset(u), loaded_[u]);
       } else {
 #pragma unroll
         for (int u = 0; u < UNROLL - 1; ++u) {
-          if (u < left_) use(kBack ? t_ - u : t_ + u, offsets_[u], loaded_[u]);
+          if (u < left_) use(kBack ? t_ - u : t_ + u, offset(u), loaded_[u]);
         }
       }
       left_ -= UNROLL;
@@ -232,7 +232,12 @@ class Visit {
   }
 
  private:
+  // Rows are one step apart, so that their offsets need no registers.
+  __device__ __forceinline__ long long offset(int u) const {
+    return FORM == 0 ? offsets_[u] : first_ + u * (kBack ? -walk_.step : walk_.step);
+  }
   __device__ __forceinline__ void read() {
+    first_ = walk_.offset;
     if (left_ >= UNROLL) {
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u) read_one(u);
@@ -244,7 +249,7 @@ class Visit {
     }
   }
   __device__ __forceinline__ void read_one(int u) {
-    offsets_[u] = walk_.offset;
+    if (FORM == 0) offsets_[u] = walk_.offset;
     loaded_[u] = load_(kBack ? t_ - u : t_ + u, walk_.offset);
     walk_.template advance<kBack>();
   }
@@ -254,6 +259,7 @@ class Visit {
   int t_;
   Walk walk_;
   Loaded loaded_[UNROLL];
+  long long first_;
   long long offsets_[UNROLL];
 };
 
