@@ -1,10 +1,13 @@
 #include "attune/kernel/covering_problems.h"
 
+#include <cassert>
+#include <span>
 #include <type_traits>
 
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/ops/registry.h"
+#include "attune/problem/problem.h"
 
 namespace attune::kernel {
 namespace {
@@ -113,6 +116,49 @@ std::vector<Problem> ConvProblems() {
   return problems;
 }
 
+constexpr const char* kSoftmaxes[] = {"softmax@2{outer=6,length=37}",
+                                      "softmax@2{outer=3,length=5,inner=7}",
+                                      "softmax@2{outer=6,length=37,dir=bwd,type=f16}",
+                                      "softmax@2{outer=6,length=37,log=1,type=bf16}",
+                                      "softmax@2{outer=6,length=37,dir=bwd,log=1,scaled=1}",
+                                      "softmax@2{outer=6,length=37,mask=causal,queries=3,scaled=1}",
+                                      "softmax@2{outer=6,length=37,mask=additive,queries=3}",
+                                      "softmax@2{outer=3,length=5,inner=7,dir=bwd}",
+                                      "softmax@2{outer=6,length=37,align=4}",
+                                      "softmax@2{outer=6,length=37,det=1}"};
+
+constexpr const char* kBatchNorms[] = {
+    "batch_norm@1{n=3,c=9,h=5,w=4,running=1,saved=1}",
+    "batch_norm@1{n=3,c=9,h=5,w=4,layout=nhwc,running=1,saved=1}",
+    "batch_norm@1{dir=bwd,n=3,c=9,h=5,w=4}",
+    "batch_norm@1{dir=bwd,n=3,c=9,h=5,w=4,layout=nhwc,saved=1,fuse=add_relu,type=f16}",
+    "batch_norm@1{dir=infer,n=3,c=9,h=5,w=4,fuse=add,type=bf16}",
+    "batch_norm@1{dir=infer,n=3,c=9,h=5,w=4,layout=nhwc}",
+    "batch_norm@1{n=3,c=9,h=5,w=4,fuse=relu,affine=0,type=f16}",
+    "batch_norm@1{mode=act,n=6,c=3,h=2,w=2,running=1}",
+    "batch_norm@1{dir=bwd,mode=act,n=6,c=3,h=2,w=2}",
+    "batch_norm@1{dir=bwd,n=3,c=9,h=5,w=4,saved=1,fuse=add_relu,type=bf16}",
+    "batch_norm@1{n=3,c=9,h=5,w=4,align=4}",
+    "batch_norm@1{n=3,c=9,h=5,w=4,det=1}"};
+
+// 2^31 - 1 elements of a line, and lines, then 2^31 values of a group, and groups.
+constexpr const char* kLargeSoftmaxes[] = {
+    "softmax@2{outer=1,length=2147483647}", "softmax@2{outer=2147483647,length=1}",
+    "softmax@2{outer=1,length=2147483647,inner=2}", "softmax@2{outer=65536,length=1,inner=65536}"};
+constexpr const char* kLargeBatchNorms[] = {
+    "batch_norm@1{n=2,c=1,h=32768,w=32768}", "batch_norm@1{n=2,c=1,h=32768,w=32768,layout=nhwc}",
+    "batch_norm@1{n=2,c=2147483647,h=2}", "batch_norm@1{mode=act,n=2,c=2,h=32768,w=32768}"};
+
+std::vector<Problem> ProblemsOf(std::span<const char* const> texts) {
+  std::vector<Problem> problems;
+  for (const char* text : texts) {
+    auto problem = ParseProblem(text);
+    assert(problem.ok());
+    problems.push_back(*std::move(problem));
+  }
+  return problems;
+}
+
 constexpr int64_t kTwoTo15 = int64_t{1} << 15;
 constexpr int64_t kTwoTo16 = int64_t{1} << 16;
 constexpr int64_t kTwoTo30 = int64_t{1} << 30;
@@ -182,12 +228,16 @@ std::vector<Problem> LimitProblems(std::string_view operator_name) {
 
 std::vector<Problem> LargeProblems(std::string_view operator_name) {
   if (operator_name == "gemm") return LargeGemms();
+  if (operator_name == "softmax") return ProblemsOf(kLargeSoftmaxes);
+  if (operator_name == "batch_norm") return ProblemsOf(kLargeBatchNorms);
   return operator_name == "conv" ? LargeConvs() : std::vector<Problem>();
 }
 
 std::vector<Problem> CoveringProblems(std::string_view operator_name) {
   if (operator_name == "gemm") return GemmProblems();
   if (operator_name == "conv") return ConvProblems();
+  if (operator_name == "softmax") return ProblemsOf(kSoftmaxes);
+  if (operator_name == "batch_norm") return ProblemsOf(kBatchNorms);
   const Operator* const op = FindOperator(operator_name);
   return op == nullptr ? std::vector<Problem>() : op->EverydayProblems();
 }

@@ -8,7 +8,7 @@
 
 namespace attune::kernel {
 
-// Small problems, the plainest first, in which every class of `operator_name` ("gemm", "conv") has
+// Small problems, the plainest first, in which every class of `operator_name` ("gemm") has
 // each of its values.
 std::vector<Problem> CoveringProblems(std::string_view operator_name);
 

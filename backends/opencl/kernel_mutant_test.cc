@@ -95,6 +95,19 @@ DeviceEntry SmallerThan(DeviceEntry entry, const Config& limits) {
   return entry;
 }
 
+// True if the result is right on data from `seed`. A product and a convolution are held against a
+// definition that shares no code with the verifier.
+bool IsRight(Executable& executable, Device& device, const Problem& problem, uint64_t seed) {
+  if (OperatorName(problem) == "gemm" || OperatorName(problem) == "conv") {
+    const auto error = ErrorOf(executable, device, problem, seed);
+    return error.ok() && *error <= 1;
+  }
+  const auto data = ProblemData::Create(problem, seed);
+  auto operands = BoundOperands::Create(device, problem, *data);
+  if (!operands->ReserveWorkspace(executable.workspace_bytes()).ok()) return false;
+  return !Verify(executable, device, *operands, *data, problem).failure.has_value();
+}
+
 // Verifies one use of `solver`, and holds the verdict against the definition on fresh data.
 // `full_target` is that of the device without limits of ours: the compiler is the same.
 Fate FateOf(const Solver& solver, Device& device, const Target& full_target,
@@ -116,8 +129,7 @@ Fate FateOf(const Solver& solver, Device& device, const Target& full_target,
   }
   const uint64_t last_seed = use.is_heavy ? 2 : 4;
   for (uint64_t seed = 2; seed <= last_seed; ++seed) {
-    const auto error = ErrorOf(**executable, device, use.problem, seed);
-    if (!error.ok() || *error > 1) return Fate::kAcceptedWrong;
+    if (!IsRight(**executable, device, use.problem, seed)) return Fate::kAcceptedWrong;
   }
   return Fate::kRight;
 }
@@ -269,9 +281,10 @@ bool IsKnownElsewhere(const std::string& message, const std::string& section) {
                      });
 }
 
-// Mutations that make a kernel wrong for problems that are too large for any test: the rule that
-// keeps the offsets of an output below 2^31 is gone, which shows from 8 GiB on.
-constexpr const char* kKnownBeyondTests[] = {"gemm_tiled.json /applies/5"};
+// Mutations that make a kernel wrong for problems that are too large for any test: the rules that
+// keep the offsets of A and B below 2^31 are gone, which shows from 8 GiB on.
+constexpr const char* kKnownBeyondTests[] = {"gemm_tiled.json /applies/3",
+                                             "gemm_tiled.json /applies/4"};
 
 template <class Kind>
 void Record(const std::map<Kind, int>& counts) {

@@ -207,23 +207,40 @@ TEST_F(OpenClBackendTest, OtherCompilersRecipeIsRefusedAndDamagedBinaryToo) {
       solver.Load(Artifact{"not a binary"}, PackedGemm(8, 8, 8), space.At(0), *device_).ok());
 }
 
+// Problems of an operator that differ from those for another size in sizes alone.
+std::vector<Problem> ProblemsOfSize(std::string_view operator_name, int64_t size) {
+  if (operator_name == "gemm") return {PackedGemm(size, 2 * size, size + 5)};
+  std::vector<Problem> problems;
+  if (operator_name == "conv") {
+    Conv conv;
+    conv.batch = 1 + size % 7;
+    conv.in_channels = conv.out_channels = 8;
+    conv.in = {1, size + 4, 2 * size + 3};
+    conv.filter = {1, 3, 3};
+    conv.pad = {0, 1, 1};
+    for (ConvDirection direction :
+         {ConvDirection::kForward, ConvDirection::kBackwardData, ConvDirection::kBackwardWeights}) {
+      conv.direction = direction;
+      problems.emplace_back(conv);
+    }
+    return problems;
+  }
+  const std::vector<std::string> texts =
+      operator_name == "softmax"
+          ? std::vector{fmt::format("softmax@2{{outer={},length={}}}", size, 3 * size),
+                        fmt::format("softmax@2{{outer={},length=7,inner={}}}", size, size + 1)}
+          : std::vector{fmt::format("batch_norm@1{{n={},c=9,h={}}}", size, size + 1),
+                        fmt::format("batch_norm@1{{n=3,c={},h={},layout=nhwc}}", size, size)};
+  for (const std::string& text : texts) problems.push_back(*ParseProblem(text));
+  return problems;
+}
+
 TEST_F(OpenClBackendTest, DynamicKernelsHaveOneRecipeForAllSizes) {
   for (const auto& solver : backend_->solvers()) {
     if (!solver->traits().dynamic || !solver->traits().compiles) continue;
     std::set<Fingerprint> recipes;
     for (int64_t size = 1; size <= 100; ++size) {
-      Conv conv;
-      conv.batch = 1 + size % 7;
-      conv.in_channels = conv.out_channels = 8;
-      conv.in = {1, size + 4, 2 * size + 3};
-      conv.filter = {1, 3, 3};
-      conv.pad = {0, 1, 1};
-      for (ConvDirection direction : {ConvDirection::kForward, ConvDirection::kBackwardData,
-                                      ConvDirection::kBackwardWeights}) {
-        conv.direction = direction;
-        const Problem problem = solver->traits().operator_name == "gemm"
-                                    ? Problem(PackedGemm(size, 2 * size, size + 5))
-                                    : Problem(conv);
+      for (const Problem& problem : ProblemsOfSize(solver->traits().operator_name, size)) {
         if (!solver->IsApplicable(problem, device_->target()).ok()) continue;
         const auto space = *solver->Space(problem, device_->target());
         const auto recipe = solver->Recipe(problem, space.At(0), device_->target());
