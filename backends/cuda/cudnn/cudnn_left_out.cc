@@ -8,7 +8,8 @@ struct CudnnSolvers::Library {};
 CudnnSolvers::CudnnSolvers() = default;
 CudnnSolvers::~CudnnSolvers() = default;
 
-void CudnnSolvers::AddTo(SolverList&, const Lazy<Nvrtc>&) const {}
+void CudnnSolvers::AddConvsTo(SolverList&, const Lazy<Nvrtc>&) const {}
+void CudnnSolvers::AddBatchNormsTo(SolverList&) const {}
 
 LibraryReport CudnnSolvers::report() const {
   LibraryReport report;

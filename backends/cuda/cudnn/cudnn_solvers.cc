@@ -17,7 +17,7 @@ struct CudnnSolvers::Library {
 CudnnSolvers::CudnnSolvers() : library_(std::make_unique<const Library>()) {}
 CudnnSolvers::~CudnnSolvers() = default;
 
-void CudnnSolvers::AddTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const {
+void CudnnSolvers::AddConvsTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const {
   const Lazy<Cudnn>& cudnn = library_->cudnn;
   solvers.push_back(MakeCudnnConv(cudnn));
   solvers.push_back(MakeCudnnInstantConv(cudnn));
@@ -25,7 +25,10 @@ void CudnnSolvers::AddTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const {
   solvers.push_back(MakeCudnnGraphConv(cudnn));
   solvers.push_back(MakeCudnnLayoutConv(cudnn, nvrtc));
   solvers.push_back(MakeCudnnSplitConv(cudnn, nvrtc));
-  solvers.push_back(MakeCudnnBatchNorm(cudnn));
+}
+
+void CudnnSolvers::AddBatchNormsTo(SolverList& solvers) const {
+  solvers.push_back(MakeCudnnBatchNorm(library_->cudnn));
 }
 
 LibraryReport CudnnSolvers::report() const { return library_->cudnn.Get().report(); }

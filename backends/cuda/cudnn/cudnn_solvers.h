@@ -18,7 +18,8 @@ class CudnnSolvers {
   ~CudnnSolvers();
 
   // Those that are added borrow this object and `nvrtc`.
-  void AddTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const;
+  void AddConvsTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const;
+  void AddBatchNormsTo(SolverList& solvers) const;
 
   // Loads the library, where there is one to load.
   LibraryReport report() const;
