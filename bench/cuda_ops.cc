@@ -1,16 +1,13 @@
-// Times attune's choices for batch norm and softmax on an NVIDIA GPU;
-// ops_torch.py compares them with PyTorch.
+// Times attune's choices for batch norm and softmax on an NVIDIA GPU; ops_torch.py compares them
+// with PyTorch.
 //
-//   cuda_ops --set batch_norm|softmax --database FILE [--shard I/N] [--minutes
-//   M] [--json FILE]
-//            [--per-problem 20s] [--rounds 15] [--only TEXT] [--device cuda:0]
-//            [--shapes FILE]
+//   cuda_ops --set batch_norm|softmax --database FILE [--shard I/N] [--minutes 9] [--json FILE]
+//            [--per-problem 20s] [--rounds 15] [--only TEXT] [--device cuda:0] [--shapes FILE]
 //   cuda_ops --set softmax --list
 //
-// A problem that FILE of --database has decided is not tuned again, and a row
-// that FILE of --json has is not timed again, so that the same command
-// continues an interrupted run. Launches are replayed as a CUDA graph and step
-// through copies of the operands that no cache can hold.
+// Keeps decided problems of --database and rows of --json, so that the same command continues an
+// interrupted run. Launches are replayed as a CUDA graph and step through copies of the operands
+// that no cache can hold. Exits with 77 without a GPU, with 3 if rows are missing in the end.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -31,7 +28,6 @@
 #include "attune/base/steady_time.h"
 #include "attune/measure/statistics.h"
 #include "attune/tuner/tuner.h"
-#include "bench/choice_bench.h"
 #include "bench/fresh_race.h"
 #include "runtime/places.h"
 #include "storage/sql/sql_store.h"
@@ -82,8 +78,7 @@ Result<Shard> ParseShard(const std::string& text) {
   return Shard{index - 1, count};
 }
 
-// The list in this source tree, or the one below the current folder on another
-// machine.
+// The list in this source tree, or the one below the current folder on another machine.
 std::string DefaultShapes() {
   const std::string built_with = ATTUNE_BENCH_DATA "/ops_shapes.txt";
   std::error_code ignored;
@@ -129,9 +124,8 @@ double LargestOperandBytes(const Problem& problem) {
   return static_cast<double>(bytes);
 }
 
-// Bytes that have to come from memory twice: training and backward of batch
-// norm need all values before they write the first result. 0 if the caches hold
-// them.
+// Bytes that have to come from memory twice: training and backward of batch norm need all values
+// before they write the first result. 0 if the L2 cache holds them.
 double SecondReadBytes(const Problem& problem, size_t cache_bytes) {
   constexpr int64_t kInference = 1;
   if (OperatorName(problem) != "batch_norm") return 0;
@@ -208,8 +202,7 @@ class Bench {
     return Status::Ok();
   }
 
-  // After each row, because the run may be ended from outside. A rename leaves
-  // no half a file.
+  // After each row, because the run may be ended from outside. A rename leaves no partial file.
   Status WriteRows() const {
     if (options_.json.empty()) return Status::Ok();
     const Json json = {{"summary",
