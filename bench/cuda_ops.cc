@@ -41,7 +41,7 @@ constexpr int kSkipped = 77;  // There is no GPU.
 constexpr int kUsageError = 2;
 constexpr int kIncomplete = 3;  // A problem failed, or the time ended.
 constexpr int64_t kMinuteNs = 60'000'000'000;
-// Of copies of the operands: several times the L2 cache of any GPU.
+// The size of all copies of the operands: several times the L2 cache of any GPU.
 constexpr int64_t kRotationBytes = int64_t{512} << 20;
 constexpr double kMib = 1 << 20;
 
@@ -124,8 +124,9 @@ double LargestOperandBytes(const Problem& problem) {
   return static_cast<double>(bytes);
 }
 
-// Bytes that have to come from memory twice: training and backward of batch norm need all values
-// before they write the first result. 0 if the L2 cache holds them.
+// Bytes that come from memory twice: training and backward of batch norm need all values before
+// they write the first result. 0 if the L2 cache holds them. Kernels that keep them on the chip
+// need less.
 double SecondReadBytes(const Problem& problem, size_t cache_bytes) {
   constexpr int64_t kInference = 1;
   if (OperatorName(problem) != "batch_norm") return 0;

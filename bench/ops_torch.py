@@ -52,7 +52,7 @@ def parse(text):
 
 
 def extents_of(problem):
-    """Of the tensor, as PyTorch orders them."""
+    """The extents of the tensor in the order of PyTorch."""
     if problem["op"] == "softmax":
         inner = problem.get("inner", 1)
         return [problem["outer"], problem["length"]] + ([inner] if inner > 1 else [])
@@ -64,7 +64,7 @@ def extents_of(problem):
 
 
 def mib_of(problem):
-    """Of the tensor."""
+    """The size of the tensor in MiB."""
     return math.prod(extents_of(problem)) * (4 if problem["type"] == "f32" else 2) / (1 << 20)
 
 
@@ -165,7 +165,7 @@ class Calls:
         return norm
 
     def time_us(self, function):
-        """Of one call: the forward pass, or the backward pass alone."""
+        """The time of one call: of the forward pass, or of the backward pass alone."""
         if self.problem["dir"] != "bwd":
             return self.graph_us([lambda s=s: function(*s) for s in self.sets])
         try:
@@ -192,7 +192,7 @@ class Calls:
         return self.graph_us([lambda p=p: self.gradients(*p, True) for p in passed], stream)
 
     def graph_us(self, calls, stream=None):
-        """Of one call: the median over replays of a graph of all of them."""
+        """The time of one call: the median over replays of a graph of all calls."""
         torch = self.torch
         stream = stream or torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())

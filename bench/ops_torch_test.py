@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ops_torch.py over a PyTorch that stands in: a call takes as long as its operation, and time
-passes only when a graph is replayed."""
+"""ops_torch.py with a fake PyTorch: an operation has a fixed cost, and time passes only when a graph
+is replayed."""
 
 import json
 import os
@@ -14,7 +14,7 @@ SMALL = "batch_norm@1{dir=infer,n=2,c=17,h=33,w=65,type=f16}"
 FORWARD = "batch_norm@1{n=32,c=256,h=56,w=56,layout=nhwc,running=1,saved=1,fuse=add_relu}"
 BACKWARD = "batch_norm@1{dir=bwd,n=64,c=728,h=19,w=19,saved=1}"
 SOFTMAX = "softmax@2{outer=4096,length=4096,type=f16}"
-# What a forward and a backward pass take in the stand-in, in microseconds; compiled half of it.
+# The times of both passes in the fake, in microseconds. Compiled code takes half.
 FORWARD_US = 100
 BACKWARD_US = 300
 

@@ -52,12 +52,10 @@ struct TuneVerbOptions {
   std::vector<std::string> prior_files;
   std::vector<PriorRecords> priors;  // Of those files, once they are read.
   PruningOptions pruning;
-  // By which it is done, once they are read. Shared, because options are copied.
-  std::shared_ptr<const CandidateModels> models;
+  std::shared_ptr<const CandidateModels> models;  // That pruning asks, once they are read.
   TuneOptions tune;
   RunOptions run;
-  std::string cache;                 // Empty: warm, or rotating (TuneOptions::rotates_streams).
-  std::optional<CacheState> caches;  // Of measurements that decide. Nothing: the newest of any.
+  std::string cache;  // Empty: warm, or rotating (TuneOptions::rotates_streams).
   WorkshopLimits limits;
   std::string log;  // A file; empty: no log.
   std::string objective = "time";
@@ -65,6 +63,10 @@ struct TuneVerbOptions {
   bool json = false;
 
   bool seeks_time() const { return objective == kTimeObjective; }
+  // Which measurements choose. Without --cache the newest do, in whatever state the caches were.
+  ChoiceQuery Choices() const {
+    return {selection, cache.empty() ? std::nullopt : std::optional(tune.cache)};
+  }
   ObjectiveRun OfObjective() const { return {objective, kernel_file, tune, run, json}; }
 };
 
@@ -215,8 +217,8 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
     ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
     if (std::find(shown.begin(), shown.end(), place.target) != shown.end()) continue;
     shown.push_back(place.target);
-    ATTUNE_ASSIGN_OR_RETURN(
-        const auto chosen, ChooseAll(*store, place, {options.selection, options.caches}, problems));
+    ATTUNE_ASSIGN_OR_RETURN(const auto chosen,
+                            ChooseAll(*store, place, options.Choices(), problems));
     Output& out = application.out();
     out.Print(fmt::format("{}{}\n", shown.size() > 1 ? "\n" : "", Text(place.target)));
     out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
@@ -421,7 +423,6 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   options.tune.rotates_streams = options.cache.empty();
-  if (!options.cache.empty()) options.caches = options.tune.cache;
   ATTUNE_RETURN_IF_ERROR(
       CheckPriors(options.prior_files, options.tune.searcher, options.seeks_time()));
   ATTUNE_RETURN_IF_ERROR(Check(options.pruning));
@@ -474,8 +475,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
     ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
     return ExitStatusOf(CountOutcomes(summary));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const auto chosen,
-                          ChooseAll(*store, place, {options.selection, options.caches}, problems));
+  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, options.Choices(), problems));
   ATTUNE_ASSIGN_OR_RETURN(const auto networks, SelectedNetworks(application, options.selection));
   PrintWinners(chosen, networks, summary, application);
   PrintIfUnsteady(summary, application.err());

@@ -10,7 +10,7 @@ namespace attune {
 
 // How a call uses a buffer of its caller.
 struct BufferUse {
-  std::string name;        // Of the operand, or the field of attune_arguments: "a", "workspace".
+  std::string name;        // The operand, or the field of attune_arguments: "a", "workspace".
   size_t least_bytes = 0;  // From the start of the buffer.
   bool is_read = false;
   bool is_written = false;

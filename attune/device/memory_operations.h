@@ -23,12 +23,12 @@ struct OutputComparison {
   std::optional<int64_t> spoiled_gap;  // Offset of the first element of a gap that was written to.
 };
 
-// What an output is compared with. An element is a gap where the reference is NaN.
+// The comparison of an output with its reference. An element is a gap where the reference is NaN.
 struct ComparisonTerms {
   DataType type = DataType::kF32;  // f64, f32, f16 or bf16.
-  int64_t elements = 0;            // Of the output's span and of the reference.
+  int64_t elements = 0;            // Elements of the output's span and of the reference.
   GroupTolerance tolerance;
-  uint16_t untouched = 0;  // What every 16 bits of a gap hold if nobody wrote there.
+  uint16_t untouched = 0;  // The value of every 16 bits of a gap that was not written.
 };
 
 // Every call waits until it is done, and for what was enqueued before. Used by the thread that owns

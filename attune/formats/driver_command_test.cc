@@ -208,7 +208,7 @@ TEST(DriverCommandTest, ACommandOfABatchNormInMitunasTableIsRead) {
       "batch_norm@1{n=4,c=8,h=5,w=6,running=1,type=f16}");
 }
 
-TEST(DriverCommandTest, WhatABatchNormOfMiopenHasBeyondOursIsKeptAsAttributes) {
+TEST(DriverCommandTest, ABatchNormThatOnlyMiopenComputesIsKeptAsAttributes) {
   EXPECT_EQ(OnlyText("MIOpenDriver bnormfp16 -n 8 -c 4 -H 5 -W 6 -m 1 -F 1 -r 1 -s 1"),
             "batch_norm@1{n=8,c=4,h=5,w=6,running=1,saved=1,type=f16}");
   EXPECT_EQ(OnlyText("MIOpenDriver bnormbfp16 -n 8 -c 4 -D 2 -H 5 -W 6 -b 1 -f 3"),

@@ -56,7 +56,7 @@ struct KernelLaunch {
   std::optional<Expression> when;          // Launched only if true; always if absent.
   std::vector<Expression> local;           // Work-items of a work-group, one to three dimensions.
   std::vector<Expression> groups;          // Work-groups, in as many.
-  std::optional<Expression> shared_bytes;  // CUDA: of dynamic shared memory; none if absent.
+  std::optional<Expression> shared_bytes;  // CUDA: dynamic shared memory; none if absent.
   std::optional<Expression> cooperative;   // CUDA: all work-groups run at once if true.
   std::vector<KernelArgument> arguments;
 };

@@ -33,7 +33,7 @@ struct PlannedLaunch {
   std::vector<int64_t> local;   // Work-items.
   std::vector<int64_t> groups;  // Work-groups.
   std::vector<PlannedArgument> arguments;
-  int64_t shared_bytes = 0;     // Of dynamic shared memory, for each work-group.
+  int64_t shared_bytes = 0;     // Dynamic shared memory of each work-group.
   bool is_cooperative = false;  // All work-groups run at once.
 
   friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;

@@ -1,4 +1,4 @@
-// How far results may lie from the right ones.
+// Tolerances of results.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ struct Tolerance {
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
 
-// The tolerance of an operand whose elements belong to groups, such as channels: `run` neighbours
-// are of one group, and after `groups` groups the first one comes again. Inputs of group g are of
-// kind g % kKinds, so that one problem has groups that are well and badly conditioned.
+// The tolerance of an operand whose elements belong to groups, such as channels. Each group has
+// `run` adjacent elements, and the first group follows the last one. Inputs of group g have kind
+// g % kKinds, so one problem has well and badly conditioned groups.
 struct GroupTolerance {
   static constexpr size_t kKinds = 8;
 
@@ -29,7 +29,7 @@ struct GroupTolerance {
   int64_t groups = 1;
 
   GroupTolerance() = default;
-  GroupTolerance(const Tolerance& every)  // NOLINT: one tolerance is that of each group.
+  GroupTolerance(const Tolerance& every)  // NOLINT: implicit; all groups have this one.
       : relative(every.relative) {
     absolute.fill(every.absolute);
   }

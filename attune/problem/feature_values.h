@@ -11,11 +11,11 @@ namespace attune {
 inline double Number(int64_t x) { return static_cast<double>(x); }
 inline double Switch(bool x) { return x ? 1 : 0; }
 
-// To base 2; 0 below 1.
+// The logarithm to base 2; 0 below 1.
 inline double Log(double x) { return std::log2(std::max(x, 1.0)); }
 inline double Log(int64_t x) { return Log(Number(x)); }
 
-// How often 2 divides `x`, at most 6 times: widths of loads and tiles. 0 for 0.
+// The power of 2 in `x`, at most 6, which bounds the widths of loads and tiles. 0 for 0.
 inline double TwosIn(int64_t x) {
   return x == 0 ? 0 : std::min(6, std::countr_zero(static_cast<uint64_t>(x)));
 }

@@ -86,8 +86,8 @@ Status Validate(const Problem& problem);
 // "gemm", "conv", or the name of an unknown operator.
 std::string_view OperatorName(const Problem& problem);
 
-// Operands in the order of solver arguments: inputs first, outputs last. Empty for an OtherOp that
-// is no kernel of a user. REQUIRES: `problem` is valid.
+// Operands in the order of solver arguments: inputs first, outputs last. Empty for an OtherOp other
+// than a user's kernel. REQUIRES: `problem` is valid.
 std::vector<Operand> Operands(const Problem& problem);
 
 // Floating point operations of the direct algorithm. 0 for an OtherOp.

@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-// Copies of the operands exceed the cache so many times together.
+// The copies of the operands have this many times the size of the cache.
 constexpr int64_t kStreamsOfCache = 3;
 
 }  // namespace

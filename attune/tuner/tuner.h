@@ -34,8 +34,8 @@ struct TuneOptions {
   // So many are tried at most, but every default is; 0: as many as there is time for.
   int64_t max_candidates = 0;
   CacheState cache = CacheState::kWarm;
-  // Problems that memory bounds and whose operands fit the second-level cache of the device are
-  // measured with rotating operands instead of warm ones: OptionsFor().
+  // OptionsFor() replaces a warm cache by rotating operands if memory limits the speed of a problem
+  // (Operator::IsMemoryBound()) and the second-level cache of the device can hold the operands.
   bool rotates_streams = true;
   SelectOptions select;
   // Only solvers whose name contains one of these; empty means all. The default candidate always

@@ -76,9 +76,8 @@ class ProblemData {
   // operand has its initial content; an output has none and is empty.
   std::span<const std::byte> input(size_t i) const;
 
-  // The right results of all outputs, one output after the other: a number for each element of the
-  // span. That at offset o of an output is reference()[o] of its part, before rounding to the type
-  // of the output. Gaps, and only gaps, hold NaN.
+  // The right results of all outputs, one output after the other. An output has a number for each
+  // element of its span, before rounding to its type: element o is at o. Only gaps hold NaN.
   std::span<const double> reference() const;
   // Of operand `i` alone; empty for one that is only read.
   std::span<const double> reference(size_t i) const;

@@ -116,7 +116,7 @@ std::optional<Failure> Take(Result<std::optional<Failure>> check) {
 
 using Outputs = std::vector<std::vector<std::byte>>;
 
-// Of every operand that is written.
+// The bytes of each operand that is written.
 Result<Outputs> DownloadOutputs(const BoundOperands& operands, const Problem& problem) {
   Outputs outputs;
   for (const CheckedOutput& output : OutputsOf(problem)) {

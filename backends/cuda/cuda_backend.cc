@@ -68,7 +68,7 @@ class CudaBackendImpl final : public Backend {
       solvers_.push_back(make(products, nvrtc_));
     }
     for (auto& kernel : kernels) solvers_.push_back(std::move(kernel));
-    // Behind ours, which are faster by an order where statistics were not saved.
+    // Kernels of attune come first: without saved statistics they are about ten times faster.
     cudnn_.AddBatchNormsTo(solvers_);
     for (auto& solver : library.solvers) solvers_.push_back(std::move(solver));
     // It has epilogues that cuBLASLt has not; kernels, whose default fits more of such problems,

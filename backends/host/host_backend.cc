@@ -179,7 +179,7 @@ class HostBackend final : public Backend {
     MoveAll(brought, "gemm", solvers_);
     MoveAll(own, "gemm", solvers_);
     MakeConvSolvers(brought);
-    // Ours first: what serves a shape that nobody has verified has to be accurate.
+    // Solvers of attune come first: the default of an unverified shape must be accurate.
     AddOperatorSolvers({&pool_, cpu_.level}, solvers_);
     for (auto& solver : brought) {
       if (solver != nullptr) solvers_.push_back(std::move(solver));

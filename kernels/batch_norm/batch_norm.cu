@@ -8,7 +8,7 @@
 #define CLUSTER_SIZE
 #endif
 #if (CLUSTER || SPLIT == 1) && !INFERENCE
-// The statistics of the channel out of those of the parts, which each block of the cluster has.
+// The statistics of the channel, merged from those of its parts in the blocks of the cluster.
 __device__ __forceinline__ Statistics merged_cluster(const Statistics& statistics,
                                                      const Share& share, Shared& shared) {
   if (SPLIT == 1) return statistics;
@@ -133,7 +133,7 @@ __device__ __forceinline__ Share share_of_block(const Tensor& tensor, int block)
   return Share(tensor, block % groups, block / groups);
 }
 
-// Where the parts' statistics and, behind them, their sums are.
+// The statistics of a part in the workspace. The sums of part p follow at part SPLIT + p.
 __device__ __forceinline__ float2* record_at(float2* workspace, const Share& share, int part,
                                              int l) {
   return workspace + (long long)part * share.tensor.channels + share.channel(l);

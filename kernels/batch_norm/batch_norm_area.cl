@@ -25,12 +25,12 @@ typedef float WIDE;
 #endif
 
 typedef struct {
-  long base;    // Of the first row.
+  long base;    // The offset of the first row.
   long stride;  // Elements from row to row.
   int length;   // Elements of a row.
   int row, row_end;
   int column, column_end;  // In vectors.
-  int group, group_lanes;  // The first group of the work-item, and how many there are from it on.
+  int group, group_lanes;  // The first group of the work-item, and the number of groups from it on.
   int part;
 } Area;
 
@@ -47,7 +47,7 @@ Area area_of(int outer, int groups, int inner, int row_parts, int column_parts) 
   area.length = groups;
   area.column = block * WG_X;
   area.column_end = min(area.column + WG_X, (groups - 1) / VEC + 1);
-  // No more than kept in an int: a work-item behind the last group has none.
+  // Bounded, because it must fit into an int. A work-item behind the last group has no group.
   area.group = min((long)(area.column + LX) * VEC, (long)groups);
   area.group_lanes = groups - area.group;
 #else
@@ -233,7 +233,7 @@ WIDE sum_of_lanes(VECTOR lanes) {
 #endif
 }
 
-// Those of all work-items that share a group; each of them gets the result.
+// The moments of all work-items that share a group, for each of them.
 GroupMoments merged_moments(GroupMoments own, __local WIDE* scratch) {
   if (SLOTS == 1) return own;
   scratch[ITEM] = own.n;

@@ -144,7 +144,7 @@ __device__ __forceinline__ void write_record(float2* records, const Share& share
   }
 }
 
-// Whether the L2 cache keeps a vector for another read.
+// A hint for the L2 cache: another read of a vector follows, or none.
 enum class Reuse { kNone, kLater };
 
 // Copies a vector to shared memory without waiting for it.

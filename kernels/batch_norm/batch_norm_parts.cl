@@ -16,7 +16,7 @@
       OPERAND(__global ELEMENT*, workspace), int outer, int groups, int inner, int row_parts,  \
       int column_parts, int count, float epsilon, float momentum
 
-// What the functions below read and write, and the counts they need.
+// The operands and counts of the functions below.
 typedef struct {
   __global const ELEMENT *x, *dy, *residual;
   __global const float *gamma, *beta, *mean, *variance;
@@ -56,7 +56,7 @@ typedef struct {
 } Statistics;
 
 typedef struct {
-  WIDE sum, product;  // Of gradients, and of gradients times x - mean.
+  WIDE sum, product;  // Sums of gradients, and of gradients times x - mean.
 } Sums;
 
 WIDE first_values(Area area, Tensors tensors) {
@@ -67,7 +67,7 @@ WIDE first_values(Area area, Tensors tensors) {
 #endif
 }
 
-// Of the part of this work-group.
+// The moments of the part of this work-group.
 GroupMoments part_moments(Area area, Tensors tensors, __local WIDE* scratch, __local float* kept) {
   const WIDE origin = first_values(area, tensors);
 #if METHOD == 1
@@ -101,7 +101,7 @@ Statistics statistics_of(Area area, Tensors tensors, GroupMoments moments) {
   return of;
 }
 
-// Given for inference, and for the backward pass where the forward pass saved them.
+// The statistics of inference, or those that the forward pass saved for backward.
 Statistics given_statistics(Area area, Tensors tensors) {
   Statistics of;
 #if DIRECTION == 1
@@ -159,7 +159,7 @@ void write_y(Area area, Tensors tensors, Statistics of, __local float* kept) {
   }
 }
 
-// dy, but 0 where the ReLU was 0.
+// The gradient behind the ReLU: dy, or 0 where y is 0.
 #if RELU
 #define GRADIENT                                                            \
   select(load_lanes(tensors.dy + AT, LANES), (VECTOR)(0.0f),                \
@@ -267,7 +267,7 @@ KERNEL void batch_norm_moments(ARGUMENTS) {
   put_groups(moments.m2, PARTIAL(FIRST_MOMENT + 2, area.part), area);
 }
 
-// Of the group, where parts were summed before.
+// The statistics of the group. An earlier launch summed the parts.
 Statistics known_statistics(Area area, Tensors tensors, __local WIDE* scratch) {
 #if DIRECTION == 1 || (DIRECTION == 2 && SAVED)
   return given_statistics(area, tensors);

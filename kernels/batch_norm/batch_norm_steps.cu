@@ -134,7 +134,7 @@ __device__ __forceinline__ void mask_gradient(Gradients& loaded) {
 struct GradientSums {
   float own[2][VEC] = {};
 
-  // Masks the gradient, and writes it if it is that of a residual, too.
+  // Masks the gradient, and writes it if it is also the gradient of a residual.
   __device__ __forceinline__ void add(Gradients& loaded, const Norm& norm, ELEMENT* dresidual,
                                       long long offset) {
     mask_gradient(loaded);
@@ -147,7 +147,7 @@ struct GradientSums {
     }
   }
 
-  // Those of the block.
+  // The sums of the block.
   __device__ __forceinline__ void over_block(float (&sums)[2][LANES], const Share& share,
                                              Shared& shared) const {
 #pragma unroll

@@ -7,7 +7,7 @@ struct Shared {
   float partial[2][WARPS][2 * BLOCK_CHANNELS];
 #endif
   float totals[2][2 * BLOCK_CHANNELS];
-  float2 statistics[BLOCK_CHANNELS];  // Of this block, for the cluster.
+  float2 statistics[BLOCK_CHANNELS];  // The statistics of this block, for the cluster.
   float2 sums[BLOCK_CHANNELS];
 };
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ void read_totals(float (&values)[kCount][LANES], cons
   }
 }
 
-// Over the values of a channel in this block; every thread gets the sums. In a fixed order. Calls
+// Sums over the values of a channel in this block, in a fixed order, for every thread. Calls
 // alternate between buffers 0 and 1.
 #if FORM == 2
 template <int kBuffer, int kCount>
@@ -107,7 +107,7 @@ __device__ __forceinline__ bool finite(float value) {
 
 struct Statistics {
   float mean[LANES];
-  float squares[LANES];  // Of the deviations from the mean.
+  float squares[LANES];  // The sum of squared deviations from the mean.
 };
 
 // Merges samples by Chan's rule. terms(f) calls f(l, n, offset, squares) for each sample of the
@@ -203,7 +203,7 @@ struct Deviations {
     next_move *= 4;
     move_shift((float)done, shift, sums, squares);
   }
-  // Those of the block, whose part begins with `origin`.
+  // The statistics of the block. `origin` is near the mean of its part.
   __device__ __forceinline__ Statistics of_part(const Share& share, const float (&origin)[LANES],
                                                 Shared& shared) const {
     OwnTerms terms;

@@ -10,7 +10,6 @@
 // exchanges its sums in one launch; without, each writes its sums to the workspace and the next
 // launch adds them.
 
-#define VEC (VEC_BYTES / ELEMENT_BYTES)
 #define LANES (FORM == 0 ? 1 : VEC)  // Means of a thread: one, or one for each of its columns.
 #define LANE(i) (FORM == 0 ? 0 : (i))
 #define TY (THREADS / TX)
@@ -21,22 +20,6 @@
 
 // Registers for RESIDENT threads of a multiprocessor.
 #define BOUNDS __launch_bounds__(THREADS, RESIDENT > THREADS ? RESIDENT / THREADS : 1)
-
-#if VEC_BYTES == 16
-typedef uint4 WORD;
-#elif VEC_BYTES == 8
-typedef uint2 WORD;
-#elif VEC_BYTES == 4
-typedef unsigned WORD;
-#else
-typedef unsigned short WORD;
-#endif
-
-union Pack {
-  WORD word;
-  ELEMENT elements[VEC];
-  unsigned pairs[VEC_BYTES < 4 ? 1 : VEC_BYTES / 4];
-};
 
 // Data that is read for the last time does not displace other data.
 __device__ __forceinline__ Pack load(const ELEMENT* from, bool last) {
@@ -55,28 +38,6 @@ __device__ __forceinline__ void store(const Pack& pack, ELEMENT* to) {
   } else {
     *(WORD*)to = pack.word;
   }
-}
-
-__device__ __forceinline__ Pack packed(const float (&values)[VEC]) {
-  Pack pack;
-#if VEC > 1 && KIND != 0
-#pragma unroll
-  for (int i = 0; i < VEC / 2; ++i) {
-#if KIND == 1
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
-        : "=r"(pack.pairs[i])
-        : "f"(values[2 * i + 1]), "f"(values[2 * i]));
-#else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;"
-        : "=r"(pack.pairs[i])
-        : "f"(values[2 * i + 1]), "f"(values[2 * i]));
-#endif
-  }
-#else
-#pragma unroll
-  for (int i = 0; i < VEC; ++i) pack.elements[i] = rounded(values[i]);
-#endif
-  return pack;
 }
 
 struct Tensor {
@@ -102,12 +63,12 @@ struct Tensor {
   __device__ __forceinline__ float values() const { return (float)((long long)outer * inner); }
 };
 
-// What one thread computes: every TY-th vector of its part, of its columns.
+// The work of one thread: every TY-th vector of its part, in its columns.
 struct Share {
   Tensor tensor;
   int part;
   unsigned part_begin;
-  int first_channel;  // Of the block.
+  int first_channel;  // The first channel of the block.
   int tx, ty;
   bool active;
   int count;
@@ -138,11 +99,11 @@ struct Share {
     return FORM == 0 || !active ? 0 : FORM == 1 ? tx * VEC + l : image_channels[l];
   }
   __device__ __forceinline__ int channel(int l) const { return first_channel + local_channel(l); }
-  // Whether column l is the first of its channel.
+  // True if column l is the first of its channel.
   __device__ __forceinline__ bool leads(int l) const {
     return active && (FORM != 2 || tx * VEC + l == image_channels[l] * tensor.inner);
   }
-  // Whether this thread writes what is there once for each channel.
+  // True if this thread writes the results of the channel.
   __device__ __forceinline__ bool owns(int l) const { return ty == 0 && leads(l); }
   // Any value of the l-th channel in this part.
   __device__ __forceinline__ long long some_offset(int l) const {

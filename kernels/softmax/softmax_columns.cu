@@ -10,7 +10,7 @@ struct Columns {
   int count;
 };
 
-// Of the threads of a column, for each of VEC columns. All of them get it.
+// Adds over the threads of each of VEC columns. All of them get the sum.
 __device__ __forceinline__ void add_over_block(Powers (&powers)[VEC]) {
 #if TY > 1
   __shared__ Powers shared[TY][TX * VEC];

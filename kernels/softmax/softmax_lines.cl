@@ -29,7 +29,7 @@ typedef struct {
   long first;  // Offset of the first one.
   long step;
   int count;
-  int lanes;       // Of all of them if COLUMNS, else of the line: elements from its beginning.
+  int lanes;       // Lanes of every vector if COLUMNS, else the elements of the line.
   int visible;     // Elements of the line that the mask does not hide.
   long mask_first;
 } Lines;
@@ -101,7 +101,7 @@ float sum_of(VECTOR lanes) {
 #define SUM_OF_LANES(lanes) sum_of(lanes)
 #endif
 
-// Of all work-items that share a line; each of them gets the result.
+// The sum over all work-items that share a line, for each of them.
 WIDE merged_sum(WIDE own, __local WIDE* scratch) {
   if (SLOTS == 1) return own;
   scratch[ITEM] = own;

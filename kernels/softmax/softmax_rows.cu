@@ -17,8 +17,8 @@ struct Sum {
   __device__ __forceinline__ float operator()(float a, float b) const { return a + b; }
 };
 
-// Of the threads of a row in this block; every one of them gets it. `shared` has room for one
-// number of each warp.
+// Combines the values of the threads of a row in this block, for each of them. `shared` has room for
+// one number of each warp.
 template <class Combine>
 __device__ __forceinline__ float over_block(float value, const Combine& combine, float* shared) {
 #pragma unroll
@@ -62,7 +62,7 @@ __device__ __forceinline__ Powers powers_in_cluster(const Powers* own, int rank)
 __device__ __forceinline__ void wait_for_cluster() {}
 #endif
 
-// Of the blocks of a row. Must be followed by one wait_for_cluster before the block ends.
+// Adds over the blocks of a row. One wait_for_cluster must follow before the block ends.
 __device__ __forceinline__ Powers over_cluster(const Powers& powers) {
 #if CLUSTER > 1
   __shared__ alignas(8) Powers own;
@@ -80,7 +80,7 @@ __device__ __forceinline__ Powers over_cluster(const Powers& powers) {
 }
 
 struct Row {
-  const ELEMENT* first;   // x, or y going back.
+  const ELEMENT* first;   // x, or y in the backward pass.
   const ELEMENT* second;  // The mask, or dy.
   ELEMENT* out;
   int length;
@@ -90,7 +90,7 @@ struct Row {
   float scale;
 
   __device__ __forceinline__ int vectors() const { return (length + skew + VEC - 1) / VEC; }
-  // Where vector i begins; negative if it begins before the row.
+  // The position of the first element of vector i; negative if it is before the row.
   __device__ __forceinline__ int position(int i) const { return i * VEC - skew; }
   __device__ __forceinline__ bool whole(int at) const {
     return (ALIGNED || at >= 0) && at + VEC <= length;
@@ -194,13 +194,12 @@ __device__ __forceinline__ float largest_of(const float (&z)[GROUP][VEC], float 
   return largest;
 }
 
-// Of the threads of a row, from each one's maximum and its sum relative to the maximum of the
-// block.
 struct Shares {
   float base;    // To subtract from z,
   float factor;  // and to multiply the power with; of a logarithm, to subtract, too.
 };
 
+// The shares of a row, from the maximum of each block and its sum relative to that.
 __device__ __forceinline__ Shares shares_of(float largest, float sum) {
   const Powers all = over_cluster({largest, sum});
   const float base = base_of(all.largest);

@@ -1,4 +1,4 @@
-"""Every verb does for batch norms and softmaxes what it does for products: on the processor, from import to a golden version."""
+"""Batch norms and softmaxes go through every verb, from import to a golden version, on the processor."""
 
 import program
 
@@ -14,7 +14,7 @@ LINES = PROBLEMS[:3] + ["MIOpenDriver bnorm -n 4 -c 8 -H 6 -W 5 -m 1 -b 1 -s 1"]
 PER = ("--per-problem", "300ms")
 
 
-def test_a_list_is_tuned_and_told(attune):
+def test_a_list_is_tuned_and_reported(attune):
     (attune.folder / "list.txt").write_text("".join(f"{line}\n" for line in LINES))
     attune.run("import", "list.txt", "--tag", "all")
     listed = [problem["problem"] for problem in attune.json("problems", "--tag", "all")]
@@ -33,7 +33,7 @@ def test_a_list_is_tuned_and_told(attune):
     attune.run("run", PROBLEMS[0], "--time", "100ms")
 
 
-def test_what_was_tuned_is_not_tuned_again(attune):
+def test_tuned_problems_are_skipped(attune):
     again = attune.json("tune", "--tag", "all", *PER)
     program.check(again["already_tuned"] == len(PROBLEMS), again)
 
@@ -72,15 +72,15 @@ def test_sessions_jobs_and_golden_versions(attune):
 
 
 def test_records_of_one_size_are_priors_of_another(attune):
-    """The family of a batch norm is all but its sizes: a neighbour serves what was never tuned."""
+    """Batch norms that differ in sizes are neighbours: a tuned one serves an untuned one."""
     unseen = "batch_norm@1{n=4,c=8,h=7,w=5,running=1,saved=1}"
     option = attune.json("explain", unseen)["serving"]["options"][0]
     program.check(option["provenance"] in ("nearest", "predicted"), option)
 
 
 def test(attune):
-    test_a_list_is_tuned_and_told(attune)
-    test_what_was_tuned_is_not_tuned_again(attune)
+    test_a_list_is_tuned_and_reported(attune)
+    test_tuned_problems_are_skipped(attune)
     test_exports_and_packages_serve(attune)
     test_sessions_jobs_and_golden_versions(attune)
     test_records_of_one_size_are_priors_of_another(attune)

@@ -1,10 +1,10 @@
 // Batch normalisation of a packed tensor, with an optional residual and ReLU behind it:
 //
-//   training   y = act(gamma (x - mean) / sqrt(variance + epsilon) + beta + residual), with mean
-//   and
-//              variance of the values of a group
-//   inference  the same with a mean and a variance that are given
-//   backward   dx, dgamma, dbeta and dresidual from x and dy
+//   y = act(gamma (x - mean) / sqrt(variance + epsilon) + beta + residual)
+//
+//   training   computes mean and variance from the values of each group
+//   inference  reads them
+//   backward   computes dx, dgamma, dbeta and dresidual from x and dy
 //
 // Variances divide by the number of values; a running variance takes the unbiased one, which
 // divides by one less. Data are f32, f16 or bf16; statistics and parameters are f32.
@@ -28,8 +28,20 @@ enum class BatchNormMode {
 
 // A canonical problem has one of the last two only with a depth above 1.
 enum class BatchNormLayout { kNchw, kNhwc, kNcdhw, kNdhwc };
+inline bool HasDepth(BatchNormLayout layout) {
+  return layout == BatchNormLayout::kNcdhw || layout == BatchNormLayout::kNdhwc;
+}
+inline bool IsChannelsLast(BatchNormLayout layout) {
+  return layout == BatchNormLayout::kNhwc || layout == BatchNormLayout::kNdhwc;
+}
 
 enum class BatchNormFusion { kNone, kRelu, kAdd, kAddRelu };
+inline bool HasRelu(BatchNormFusion fusion) {
+  return fusion == BatchNormFusion::kRelu || fusion == BatchNormFusion::kAddRelu;
+}
+inline bool HasAdd(BatchNormFusion fusion) {
+  return fusion == BatchNormFusion::kAdd || fusion == BatchNormFusion::kAddRelu;
+}
 
 struct BatchNorm {
   BatchNormPass pass = BatchNormPass::kTraining;
@@ -57,8 +69,8 @@ const Operator& BatchNormOperator();
 inline const Operator& OperatorOf(const BatchNorm*) { return BatchNormOperator(); }
 
 // kInvalidArgument, with field, value and limit, unless extents are in [1, 2^31), the tensor has
-// less than 2^40 elements, the type is supported, the layout has the depth, groups of training and
-// backward have at least two values, and the alignment is one.
+// less than 2^40 elements, the type is supported, a depth above 1 has a layout with depth, groups
+// of training and backward have at least two values, and the alignment is a power of two from 4.
 Status Validate(const BatchNorm& norm);
 
 // The tensor as outer x groups x inner: the values with one mean are those of one group.
@@ -91,8 +103,5 @@ struct BatchNormOperands {
   int dx = -1;
 };
 BatchNormOperands OperandsOf(const BatchNorm& norm);
-
-bool HasRelu(BatchNormFusion fusion);
-bool HasAdd(BatchNormFusion fusion);
 
 }  // namespace attune

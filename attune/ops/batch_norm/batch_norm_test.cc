@@ -30,9 +30,7 @@ BatchNorm RandomBatchNorm(Random& random) {
   norm.height = size(4);
   norm.width = size(3);
   norm.layout = static_cast<BatchNormLayout>(random.Below(4));
-  const bool has_depth =
-      norm.layout == BatchNormLayout::kNcdhw || norm.layout == BatchNormLayout::kNdhwc;
-  if (has_depth) norm.depth = 1 + size(2);
+  if (HasDepth(norm.layout)) norm.depth = 1 + size(2);
   norm.affine = flag();
   norm.running = flag() && norm.pass == BatchNormPass::kTraining;
   norm.saved = flag() && norm.pass != BatchNormPass::kInference;
@@ -55,7 +53,7 @@ TEST(BatchNormTest, ATextReadsBackAsTheSameProblem) {
   }
 }
 
-TEST(BatchNormTest, DefaultsAreLeftOutOfATextAndWhatDoesNotMatterIsDropped) {
+TEST(BatchNormTest, ATextHasNeitherDefaultsNorPropertiesThatDoNotMatter) {
   const auto text = [](const char* given) { return Text(*ParseProblem(given)); };
   EXPECT_EQ(text("batch_norm@1{n=8,c=3,h=5,w=5}"), "batch_norm@1{n=8,c=3,h=5,w=5}");
   EXPECT_EQ(text("batch_norm@1{n=8,c=3,d=2,layout=ncdhw}"), "batch_norm@1{n=8,c=3,d=2}");
@@ -236,7 +234,7 @@ class Definition {
   std::vector<double> mean, variance, inverse, dbeta, dgamma;
 
  private:
-  // Of each group.
+  // The mean of value(offset, group) over each group.
   std::vector<double> Means(const std::function<double(size_t, size_t)>& value) const {
     std::vector<double> means(groups_);
     ForEachElement(norm_, [&](size_t i, size_t g) { means[g] += value(i, g) / count(); });

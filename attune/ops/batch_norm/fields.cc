@@ -235,8 +235,7 @@ Status CheckSizes(const BatchNorm& norm) {
 Status Validate(const BatchNorm& norm) {
   ATTUNE_RETURN_IF_ERROR(CheckSizes(norm));
   const auto layout = static_cast<size_t>(norm.layout);
-  if (norm.depth > 1 && norm.layout != BatchNormLayout::kNcdhw &&
-      norm.layout != BatchNormLayout::kNdhwc) {
+  if (norm.depth > 1 && !HasDepth(norm.layout)) {
     return InvalidArgument(fmt::format("The batch norm has depth {} and layout {}, which has none.",
                                        norm.depth, kLayoutWords[layout]));
   }

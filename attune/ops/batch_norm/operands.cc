@@ -1,4 +1,4 @@
-// The operands of a batch norm, and the names of all of them.
+// The operands of a batch norm, and its shape.
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/batch_norm/batch_norm_operator.h"
 
@@ -7,14 +7,11 @@ namespace {
 
 // Extents and strides in the order n, c, [d,] h, w.
 TensorDesc TensorOf(const BatchNorm& norm) {
-  const bool has_depth =
-      norm.layout == BatchNormLayout::kNcdhw || norm.layout == BatchNormLayout::kNdhwc;
-  const bool is_channels_last =
-      norm.layout == BatchNormLayout::kNhwc || norm.layout == BatchNormLayout::kNdhwc;
+  const bool is_channels_last = IsChannelsLast(norm.layout);
   TensorDesc tensor;
   tensor.type = norm.type;
   tensor.extents = {norm.batch, norm.channels, norm.height, norm.width};
-  if (has_depth) tensor.extents.insert(tensor.extents.begin() + 2, norm.depth);
+  if (HasDepth(norm.layout)) tensor.extents.insert(tensor.extents.begin() + 2, norm.depth);
   const size_t rank = tensor.extents.size();
   tensor.strides.resize(rank);
   int64_t stride = is_channels_last ? norm.channels : 1;
@@ -117,17 +114,8 @@ BatchNormOperands OperandsOf(const BatchNorm& norm) {
 BatchNormShape ShapeOf(const BatchNorm& norm) {
   const int64_t spatial = norm.depth * norm.height * norm.width;
   if (norm.mode == BatchNormMode::kPerActivation) return {norm.batch, norm.channels * spatial, 1};
-  if (norm.layout == BatchNormLayout::kNhwc || norm.layout == BatchNormLayout::kNdhwc) {
-    return {norm.batch * spatial, norm.channels, 1};
-  }
+  if (IsChannelsLast(norm.layout)) return {norm.batch * spatial, norm.channels, 1};
   return {norm.batch, norm.channels, spatial};
-}
-
-bool HasRelu(BatchNormFusion fusion) {
-  return fusion == BatchNormFusion::kRelu || fusion == BatchNormFusion::kAddRelu;
-}
-bool HasAdd(BatchNormFusion fusion) {
-  return fusion == BatchNormFusion::kAdd || fusion == BatchNormFusion::kAddRelu;
 }
 
 }  // namespace attune

@@ -15,9 +15,9 @@
 namespace attune {
 namespace {
 
-constexpr double kUnit = 0x1p-24;  // The unit round-off of f32, in which everybody sums.
-// Neighbouring groups of a task if inner is 1, so that it reads more than one number of a line of
-// the cache.
+constexpr double kUnit = 0x1p-24;  // The unit round-off of f32, in which candidates sum.
+// Adjacent groups of a task if inner is 1. A task of one group would use one number of each cache
+// line.
 constexpr int64_t kTaskGroups = 16;
 // The cost of an element in multiply-adds.
 constexpr double kCostOfElement = 8;
@@ -29,7 +29,8 @@ struct GroupKind {
   double mean = 0;
   double spread = 1;
 
-  double variance() const { return 0.4375 * spread * spread; }  // Of many values.
+  // The variance of many values.
+  double variance() const { return 0.4375 * spread * spread; }
 };
 
 GroupKind KindOf(DataType type, size_t kind) {
@@ -217,12 +218,12 @@ void ComputeBackward(const BatchNorm& norm, const GroupValues& groups, const Val
   });
 }
 
-// The errors of one kind of groups, in terms of which tolerances are stated. Everybody computes in
-// f32; u is its unit round-off, c = |mean| / deviation the condition of the variance (Chan, Golub,
-// LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983). The
-// relative error of a good algorithm grows with c, that of the textbook one with c^2, which fails
-// here. Sums in blocks have an error of u n / 16 over zero-mean data, and the first terms of a
-// walk.
+// Bounds for the errors of candidates in one kind of groups. Candidates compute in f32 with the
+// unit round-off u. The condition of the variance is c = |mean| / deviation (Chan, Golub, LeVeque,
+// "Algorithms for computing the sample variance", The American Statistician 37, 1983). The relative
+// error of a good algorithm grows with c. That of the textbook algorithm grows with c^2 and exceeds
+// the bound. Sums in blocks have an error of u n / 16 over zero-mean data, and the first terms of a
+// random walk.
 class KindErrors {
  public:
   KindErrors(const BatchNorm& norm, size_t kind)
@@ -238,22 +239,22 @@ class KindErrors {
   }
 
   double inverse() const { return inverse_; }
-  // Of the mean.
+  // The error of the mean.
   double mean() const { return kUnit * (4 * std::abs(of_.mean) + 8 * of_.spread); }
-  // Of the variance, relative.
+  // The relative error of the variance.
   double variance() const { return kUnit * (8 + 4 * std::abs(of_.mean) * inverse_); }
   double absolute_variance() const { return (of_.variance() + kUnit) * 2 * variance(); }
-  // Of (x - mean) / deviation.
+  // The error of (x - mean) / deviation.
   double normal() const {
     const double of_statistics =
         has_given_statistics_ ? 0 : inverse_ * mean() + normal_ * variance() / 2;
     return of_statistics + 2 * kUnit * ((std::abs(of_.mean) + of_.spread) * inverse_ + normal_);
   }
-  // Of a sum of gradients.
+  // The error of a sum of gradients.
   double sum() const { return kUnit * (16 + 8 * std::sqrt(count_) + count_ / 16); }
-  // Of a sum of gradients times normal values.
+  // The error of a sum of gradients times normalised values.
   double product() const { return normal_ * sum() + 3 * std::sqrt(count_) * normal(); }
-  // Of an element of dx.
+  // The error of an element of dx.
   double dx() const {
     const double of_means = sum() / count_ + normal_ * product() / count_ +
                             normal() * normal_ * std::min(1.0, 4 / std::sqrt(count_));
@@ -288,7 +289,7 @@ class SpecialGroup final : public SpecialValues {
     const int operand = is_backward ? at_.dy : at_.x;
     std::vector<PlantedElement> elements = {
         {static_cast<size_t>(operand), Planted(), norm_.type, value_}};
-    // Not masked.
+    // A positive y lets the gradient pass.
     if (is_backward && at_.y >= 0) {
       elements.push_back({static_cast<size_t>(at_.y), Planted(), norm_.type, 1});
     }
@@ -296,13 +297,13 @@ class SpecialGroup final : public SpecialValues {
   }
 
   Result<std::optional<std::string>> FindWrong(const ElementReader& read) const override {
-    const int64_t last = shape_.elements() - 1;  // Of the same group.
+    const int64_t last = shape_.elements() - 1;  // In the group of the planted element.
     for (const int64_t offset : {int64_t{0}, Planted(), last}) {
       ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read(output_, offset, 1));
       const double actual = DecodeElement(norm_.type, bytes.data(), 0);
       const double right = RightAt(offset);
-      // An infinite gradient makes both sums infinite, whose difference is NaN or infinite as the
-      // signs are.
+      // An infinite gradient makes both sums infinite. Their difference is NaN or infinite,
+      // depending on the signs.
       const bool may_be_infinite = norm_.pass == BatchNormPass::kBackward && std::isinf(value_);
       const bool is_right =
           std::isnan(right)   ? std::isnan(actual) || (may_be_infinite && std::isinf(actual))

@@ -15,7 +15,7 @@
 #include "backends/cuda/driver/replayed_executable.h"
 #include "backends/cuda/driver/scratch.h"
 
-// The legacy calls are deprecated in favour of graphs; they are candidates of their own.
+// cuDNN deprecates these calls in favour of graphs.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace attune::cuda {
@@ -63,24 +63,26 @@ Status CheckCudnnNormalizes(const BatchNorm& norm) {
   }
   if (norm.fusion != BatchNormFusion::kNone && !is_training) {
     return Unsupported(
-        "cuDNN's batch norm has a fusion in training alone: its backward pass needs a mask that "
-        "its forward pass leaves, which is no operand of the problem.");
+        "cuDNN fuses a ReLU into batch norm in training only: its backward pass needs the mask "
+        "that "
+        "its forward pass writes, which the problem does not have.");
   }
-  const bool is_channels_last =
-      norm.layout == BatchNormLayout::kNhwc || norm.layout == BatchNormLayout::kNdhwc;
+  const bool is_channels_last = IsChannelsLast(norm.layout);
   if (norm.fusion != BatchNormFusion::kNone &&
       (!is_channels_last || norm.type != DataType::kF16 || norm.channels % 4 != 0)) {
     return Unsupported(
-        "cuDNN's batch norm with a fusion has channels last, a multiple of 4, of f16.");
+        "cuDNN fuses a ReLU into batch norm only for f16 with channels last and a multiple of 4 "
+        "channels.");
   }
   if (norm.mode == BatchNormMode::kPerActivation &&
       (is_channels_last || norm.fusion != BatchNormFusion::kNone)) {
-    return Unsupported("cuDNN's batch norm per activation has channels first and no fusion.");
+    return Unsupported(
+        "cuDNN has batch norm per activation only with channels first and no fusion.");
   }
   const int64_t elements = ShapeOf(norm).elements();
   if (elements < int64_t{1} << 31) return Status::Ok();
   return Unsupported(
-      fmt::format("cuDNN counts in 31 bits, and the batch norm has {} elements.", elements));
+      fmt::format("cuDNN counts elements in 31 bits; the batch norm has {}.", elements));
 }
 
 // One batch norm with one call. Immutable; used by one thread at a time.
@@ -116,10 +118,7 @@ class CudnnBatchNorm {
   }
 
   const Cudnn& library() const { return cudnn_; }
-  size_t workspace_bytes() const {
-    return ScratchBytes((workspace_bytes_ + kAlignment - 1) / kAlignment * kAlignment +
-                        reserve_bytes_);
-  }
+  size_t workspace_bytes() const { return ScratchBytes(reserve_offset() + reserve_bytes_); }
 
   Status Run(const Arguments& arguments, CUstream stream) const {
     return cudnn_.EnqueueOn(stream, handle_, [&] { return Check(Enqueue(arguments), kFailed); });
@@ -188,11 +187,13 @@ class CudnnBatchNorm {
         At(of, at_.dbeta), of.alpha, At(of, at_.mean), At(of, at_.inverse_deviation));
   }
 
-  // Workspace and reserve, one behind the other.
+  // The reserve follows the workspace.
+  size_t reserve_offset() const {
+    return (workspace_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  }
   std::pair<void*, void*> Memory(const Arguments& of) const {
     auto* const workspace = static_cast<std::byte*>(AddressOf(of.workspace));
-    const size_t rounded = (workspace_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-    return {workspace, reserve_bytes_ == 0 ? nullptr : workspace + rounded};
+    return {workspace, reserve_bytes_ == 0 ? nullptr : workspace + reserve_offset()};
   }
 
   cudnnStatus_t FusedTraining(const Arguments& of) const {

@@ -10,9 +10,9 @@
 namespace attune::cuda {
 
 // cuda.cudnn-batch-norm. Its parameter `call` is the mode of cuDNN: "per_activation", "spatial" or
-// "spatial_persistent", or one of the last two behind "fused_", which is the call that also adds
-// and cuts off. What cuDNN does not have: affine = 0, inference and backward with a
-// fusion (the mask of its own forward pass is no operand), and per activation channels last.
+// "spatial_persistent". The prefix "fused_" selects the calls that can also add a residual and
+// apply a ReLU. Not applicable: affine = 0; more than 2^31 - 1 elements; channels last per
+// activation; a fusion outside of training, of f16 with channels last and a multiple of 4 channels.
 // Borrows `cudnn`.
 std::unique_ptr<const Solver> MakeCudnnBatchNorm(const Lazy<Cudnn>& cudnn);
 

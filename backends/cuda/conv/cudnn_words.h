@@ -1,5 +1,5 @@
-// What cuDNN's legacy calls and its graphs have in common: types of sums, and which convolutions
-// they know.
+// Shared by cuDNN's legacy calls and its graphs: types of sums, and the check for convolutions that
+// they compute.
 #pragma once
 
 #include <cudnn.h>

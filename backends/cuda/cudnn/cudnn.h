@@ -1,5 +1,5 @@
-// cuDNN's legacy convolutions, batch norms, pooling and its graphs, loaded at run time, and one
-// handle of it for each context.
+// cuDNN's legacy convolutions, batch norms, pooling and its graphs, loaded at run time, with one
+// handle for each context.
 #pragma once
 
 #include <cuda.h>
@@ -66,7 +66,7 @@ namespace attune::cuda {
   X(cudnnBackendFinalize)                                     \
   X(cudnnBackendExecute)
 
-// The type of elements; f32 for a type that cuDNN computes nothing with here.
+// The type of elements; f32 for a type that no solver passes to cuDNN.
 cudnnDataType_t CudnnTypeOf(DataType type);
 
 // Loaded by its constructor. Thread-safe.

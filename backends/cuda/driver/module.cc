@@ -75,8 +75,8 @@ Status CheckBlocksFit(const Driver& driver, CUfunction function, const LaunchSha
   const int64_t most = int64_t{resident} * multiprocessors;
   if (blocks <= most) return Status::Ok();
   return Unsupported(fmt::format(
-      "The {} blocks wait for each other, and {} of them run at a time on this device; other "
-      "configs have fewer.",
+      "The {} blocks wait for each other, but only {} run at a time on this device; other configs "
+      "have fewer.",
       blocks, most));
 }
 
@@ -119,7 +119,7 @@ Result<CUfunction> Module::Function(const std::string& name, unsigned shared_byt
                                     driver.cuModuleGetFunction(&function, module_, name.c_str()),
                                     fmt::format("The machine code has no function '{}'", name)));
   const std::lock_guard lock(mutex_);
-  // 48 KiB are the limit without this, arrays of fixed size included.
+  // Without the attribute, dynamic and static shared memory together are limited to 48 KiB.
   unsigned& ready_for = shared_bytes_.try_emplace(name, 0).first->second;
   if (shared_bytes > ready_for) {
     ATTUNE_RETURN_IF_ERROR(CudaStatus(

@@ -20,7 +20,7 @@ namespace attune::cuda {
 struct LaunchShape {
   unsigned grid[3] = {1, 1, 1};
   unsigned block[3] = {1, 1, 1};
-  unsigned shared_bytes = 0;    // Of dynamic shared memory.
+  unsigned shared_bytes = 0;    // Dynamic shared memory.
   bool is_cooperative = false;  // All blocks run at once, so that they may wait for each other.
 };
 

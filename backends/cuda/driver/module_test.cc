@@ -84,7 +84,7 @@ TEST(ModuleTest, BlocksOfACooperativeLaunchRunAtOnceOrAreRefused) {
     return CUDA_SUCCESS;
   };
   EXPECT_THAT(CheckBlocksFit(driver, nullptr, shape, 132).message(),
-              testing::HasSubstr("265 blocks wait for each other, and 264 of them run at a time"));
+              testing::HasSubstr("265 blocks wait for each other, but only 264 run at a time"));
   shape.grid[0] = 264;
   EXPECT_EQ(CheckBlocksFit(driver, nullptr, shape, 132), Status::Ok());
 }

@@ -180,7 +180,7 @@ class BatchNormExecutable final : public Executable {
 
   void RunGroups(const Arguments& arguments, const std::vector<Memory>& memory) {
     const View& view = plan_.view;
-    const int64_t groups = plan_.tiling.slots / view.slots_of_group;  // Of a block.
+    const int64_t groups = plan_.tiling.slots / view.slots_of_group;  // In a block.
     const int64_t blocks = (view.groups + groups - 1) / groups;
     Parallel(plan_.threads, [&](int part) {
       const int64_t end = blocks * (part + 1) / plan_.threads;

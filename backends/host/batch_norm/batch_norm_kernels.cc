@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "backends/host/stored_floats.h"
+
 namespace attune::host::batch_norm {
 namespace {
 
@@ -23,52 +25,6 @@ constexpr int kWideLanes = 64;
 constexpr int64_t kLineBytes = 64;
 // Streamed values are collected in a buffer of the first-level cache.
 constexpr int64_t kBufferBytes = 4096;
-
-struct F32 {
-  using Stored = float;
-  ATTUNE_INLINE static float Load(float value) { return value; }
-  ATTUNE_INLINE static float Store(float value) { return value; }
-};
-
-struct Bf16 {
-  using Stored = uint16_t;
-  ATTUNE_INLINE static float Load(uint16_t bits) {
-    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-  }
-  // To nearest, ties to even; a NaN stays one.
-  ATTUNE_INLINE static uint16_t Store(float value) {
-    const uint32_t bits = std::bit_cast<uint32_t>(value);
-    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    return static_cast<uint16_t>(value != value ? bits >> 16 | 0x40 : rounded);
-  }
-};
-
-// Multiplication and addition of floats do the rounding (Giesen, "float->half
-// variants", 2016).
-struct F16 {
-  using Stored = uint16_t;
-  ATTUNE_INLINE static float Load(uint16_t half) {
-    const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fff) << 13;
-    const float value = std::bit_cast<float>(magnitude) * 0x1p112f;
-    uint32_t bits = std::bit_cast<uint32_t>(value);
-    bits |= value >= 65536.0f ? 0x7f800000u : 0u;
-    return std::bit_cast<float>(bits | static_cast<uint32_t>(half & 0x8000) << 16);
-  }
-  ATTUNE_INLINE static uint16_t Store(float value) {
-    const uint32_t all = std::bit_cast<uint32_t>(value);
-    const uint32_t bits = all & 0x7fffffff;
-    // 65536 becomes infinity. Numbers below 2^-14 have the unit of 2^-14.
-    const uint32_t bounded = std::min(bits, 0x47800000u);
-    const uint32_t exponent = std::max(bounded & 0x7f800000, 0x38800000u);
-    // A sum with 2^13 times the power of two has the 11 bits at its end.
-    const uint32_t power = exponent + (13u << 23);
-    const float sum = std::bit_cast<float>(bounded) + std::bit_cast<float>(power);
-    const uint32_t rounded = std::bit_cast<uint32_t>(sum) - power;
-    const uint32_t half = rounded + (exponent >> 13) - (113u << 10);
-    const uint32_t sign = all >> 16 & 0x8000;
-    return static_cast<uint16_t>((bits > 0x7f800000u ? 0x7e00u : half) | sign);
-  }
-};
 
 // `value` or 0. The compiler does not vectorise a loop that computes `value` in a branch.
 ATTUNE_INLINE float KeepIf(bool keeps, float value) {

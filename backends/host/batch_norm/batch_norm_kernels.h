@@ -18,8 +18,8 @@ namespace attune::host::batch_norm {
 // gradient * (x - mean).
 struct Statistics {
   double* mean = nullptr;
-  double* squares = nullptr;  // Of x - mean, summed.
-  double* sum = nullptr;      // Of gradients.
+  double* squares = nullptr;  // The sum of (x - mean)^2.
+  double* sum = nullptr;      // The sum of gradients.
   double* product = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// How host.batch_norm walks over a tensor: rows of slots, in blocks and tiles.
+// The walk of host.batch_norm over a tensor: rows of slots, in blocks and tiles.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct View {
   int64_t slots = 1;
   int64_t length = 1;
   int64_t slot_step = 1;
-  int64_t tail_slots = 0;  // Of a last row that is not full.
+  int64_t tail_slots = 0;  // Slots of a last row that is not full.
   int64_t groups = 1;
   int64_t slots_of_group = 1;
   bool is_joined = false;  // Slot s is of group s % groups, otherwise of s / slots_of_group.
@@ -33,14 +33,14 @@ struct View {
 // REQUIRES: `as_columns` if values of a group are not adjacent.
 View ViewOf(const BatchNormShape& shape, bool as_columns);
 
-// What a thread computes: rows, slots and values of a slot. Arrays for slots
+// The part of a thread: rows, slots and values of a slot. Arrays for slots
 // begin with `slot`.
 struct Region {
   int64_t row = 0;
   int64_t row_end = 0;
   int64_t slot = 0;
   int64_t slot_end = 0;
-  int64_t begin = 0;  // Of the values of a slot.
+  int64_t begin = 0;  // The first value of a slot.
   int64_t end = 0;
   bool has_tail = false;
 
@@ -51,7 +51,7 @@ struct Region {
 };
 
 struct Tiling {
-  int64_t slots = 1;  // Of a tile, and of a block if groups are split over threads.
+  int64_t slots = 1;  // In a tile, and in a block if threads have whole groups.
   int64_t rows = 1;
   int64_t length = 1;
 };

@@ -127,7 +127,7 @@ class BatchNormSolver final : public Solver {
     return shape.inner < kVector ? Words({kColumns, kRuns}) : Words({kRuns, kColumns});
   }
 
-  // What a thread has: whole groups, or a part of the values of each.
+  // A thread has whole groups, or a part of the values of each group.
   std::vector<ParameterValue> Splits(const BatchNormShape& shape) const {
     if (shape.groups > kMostMergedGroups) return Words({kGroups});
     if (ViewOf(shape, shape.inner == 1).is_joined) return Words({kValues});

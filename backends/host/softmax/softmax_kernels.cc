@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/host/stored_floats.h"
+
 namespace attune::host::softmax {
 namespace {
 
@@ -17,49 +19,6 @@ constexpr int kLanes = 32;
 // Sums of this many terms are added to the total. A single sum of f32 stops growing at 2^24 equal
 // terms.
 constexpr int64_t kBlock = 4096;
-
-struct F32 {
-  using Stored = float;
-  ATTUNE_INLINE static float Load(float value) { return value; }
-  ATTUNE_INLINE static float Store(float value) { return value; }
-};
-
-struct Bf16 {
-  using Stored = uint16_t;
-  ATTUNE_INLINE static float Load(uint16_t bits) {
-    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-  }
-  // To nearest, ties to even; a NaN stays one.
-  ATTUNE_INLINE static uint16_t Store(float value) {
-    const uint32_t bits = std::bit_cast<uint32_t>(value);
-    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    return static_cast<uint16_t>(value != value ? bits >> 16 | 0x40 : rounded);
-  }
-};
-
-// Multiplication and addition of floats do the rounding (Giesen, "float->half variants", 2016).
-struct F16 {
-  using Stored = uint16_t;
-  ATTUNE_INLINE static float Load(uint16_t half) {
-    const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fff) << 13;
-    const float value = std::bit_cast<float>(magnitude) * 0x1p112f;
-    uint32_t bits = std::bit_cast<uint32_t>(value);
-    bits |= value >= 65536.0f ? 0x7f800000u : 0u;
-    return std::bit_cast<float>(bits | static_cast<uint32_t>(half & 0x8000) << 16);
-  }
-  ATTUNE_INLINE static uint16_t Store(float value) {
-    const uint32_t all = std::bit_cast<uint32_t>(value);
-    const uint32_t sign = all >> 16 & 0x8000;
-    const uint32_t bits = all & 0x7fffffff;
-    // Numbers below 2^-14 become subnormal by an addition that leaves no more bits.
-    const uint32_t small = std::bit_cast<uint32_t>(std::bit_cast<float>(bits) + 0.5f) - 0x3f000000u;
-    const uint32_t normal = (bits + 0xc8000fffu + (bits >> 13 & 1)) >> 13;
-    uint32_t half = bits < 0x38800000u ? small : normal;
-    half = bits >= 0x47800000u ? 0x7c00u : half;
-    half = bits > 0x7f800000u ? 0x7e00u : half;
-    return static_cast<uint16_t>(half | sign);
-  }
-};
 
 // e^x within 2 units in the last place for x <= 0; NaN for NaN. Source of the polynomial: expf of
 // the Cephes library (Moshier).

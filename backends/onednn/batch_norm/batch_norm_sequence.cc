@@ -11,11 +11,6 @@ namespace {
 using dnnl::memory;
 using Tag = dnnl::memory::format_tag;
 
-bool HasDepth(const BatchNorm& norm) {
-  return norm.mode == BatchNormMode::kSpatial &&
-         (norm.layout == BatchNormLayout::kNcdhw || norm.layout == BatchNormLayout::kNdhwc);
-}
-
 // The tensor as the caller stores it. With a mean for each element of an image, every element is a
 // channel.
 memory::desc StoredTensor(const BatchNorm& norm) {
@@ -30,9 +25,8 @@ memory::desc StoredTensor(const BatchNorm& norm) {
 
 memory::desc TensorIn(const BatchNorm& norm, const std::string& layout) {
   const memory::desc stored = StoredTensor(norm);
-  const auto in = [&](Tag flat, Tag deep) {
-    return InFormat(stored, HasDepth(norm) ? deep : flat);
-  };
+  const bool is_deep = norm.mode == BatchNormMode::kSpatial && HasDepth(norm.layout);
+  const auto in = [&](Tag flat, Tag deep) { return InFormat(stored, is_deep ? deep : flat); };
   if (layout == "nhwc") return in(Tag::acdb, Tag::acdeb);
   if (layout == "nchw") return in(Tag::abcd, Tag::abcde);
   if (layout == "blocked16") return in(Tag::aBcd16b, Tag::aBcde16b);
@@ -40,7 +34,8 @@ memory::desc TensorIn(const BatchNorm& norm, const std::string& layout) {
   return stored;
 }
 
-// What training computes from the statistics of the primitive. Absent values are empty handles.
+// The results that training computes from the statistics of the primitive. Absent ones are empty
+// handles.
 struct TrainingStatistics {
   int64_t channels = 0;
   double count = 0;  // Values of a channel.

@@ -26,7 +26,8 @@ constexpr float kGuessedEpsilon = 1e-5f;
 // Primitives for other values that an executable keeps.
 constexpr size_t kMaxEpsilons = 4;
 
-// Ok, or what of `norm` oneDNN has no form for. Implementations may still be lacking.
+// kUnsupported, with the reason, if no version of oneDNN computes `norm`. Ok does not mean that
+// this library has an implementation.
 Status CheckBatchNorm(const BatchNorm& norm) {
   if (HasAdd(norm.fusion) && norm.pass != BatchNormPass::kBackward) {
     return Unsupported("oneDNN adds no residual to a batch norm.");
@@ -55,7 +56,7 @@ std::vector<PrimitiveChoice> EnumerateChoices(const BatchNorm& norm, const dnnl:
   return choices.Take();
 }
 
-// The first of EnumerateChoices; nothing where that takes the whole list to tell.
+// The first of EnumerateChoices; nothing if only the whole list can tell.
 std::optional<PrimitiveChoice> DefaultChoice(const BatchNorm& norm, const dnnl::engine& engine) {
   std::optional<PrimitiveChoice> usual;
   VisitBatchNorm(engine, BatchNormCallFor(norm, kBatchNormLayouts[0], kGuessedEpsilon),

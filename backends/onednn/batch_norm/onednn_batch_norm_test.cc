@@ -22,11 +22,10 @@ constexpr BatchNormLayout kLayouts[] = {BatchNormLayout::kNchw, BatchNormLayout:
 // 12 to 40 channels, so that every kind of channel of the reference occurs: a large mean, a
 // constant, and a tiny variance among them. 12 fills no block.
 BatchNorm SmallNorm(BatchNormLayout layout, int64_t channels) {
-  const bool has_depth = layout == BatchNormLayout::kNcdhw || layout == BatchNormLayout::kNdhwc;
   BatchNorm norm;
   norm.batch = 3;
   norm.channels = channels;
-  norm.depth = has_depth ? 2 : 1;
+  norm.depth = HasDepth(layout) ? 2 : 1;
   norm.height = 5;
   norm.width = 8;
   norm.layout = layout;

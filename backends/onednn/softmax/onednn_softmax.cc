@@ -74,7 +74,7 @@ std::vector<PrimitiveChoice> EnumerateChoices(const Softmax& softmax, const dnnl
   return choices.Take();
 }
 
-// The first of EnumerateChoices; nothing where that takes the whole list to tell.
+// The first of EnumerateChoices; nothing if only the whole list can tell.
 std::optional<PrimitiveChoice> DefaultChoice(const Softmax& softmax, const dnnl::engine& engine) {
   std::optional<PrimitiveChoice> usual;
   VisitSoftmax(engine, SoftmaxCallFor(softmax, kPlainSoftmax), [&](const Implementation& at) {

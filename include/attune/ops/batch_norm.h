@@ -33,9 +33,9 @@ typedef struct attune_batch_norm {
   int32_t running;        /* 1: training updates the running mean and variance. */
   int32_t saved;          /* 1: training writes mean and inverse deviation, backward reads them. */
   int32_t fusion;         /* attune_batch_norm_fusion */
-  int32_t type;           /* Of tensors: ATTUNE_F32, ATTUNE_F16 or ATTUNE_BF16. */
+  int32_t type;           /* ATTUNE_F32, ATTUNE_F16 or ATTUNE_BF16, of the tensors. */
   int32_t deterministic;
-  int32_t alignment_bytes; /* Of every operand, a power of two from 4; 0 means 4. */
+  int32_t alignment_bytes; /* A power of two from 4, of every operand. 0: as their addresses are. */
 } attune_batch_norm;
 
 /* Operands, those in brackets only if the struct asks for them:

@@ -54,7 +54,7 @@ struct BatchNormProblem {
             affine, running,  saved, fusion, type,  deterministic, alignment_bytes};
   }
 
-  // Computes with what is best for this shape now. Throws attune::Error.
+  // Computes with the best candidate known for this shape. Throws attune::Error.
   void Run(const Runtime& runtime, const BatchNormBuffers& buffers) const {
     const std::vector<void*> data = Operands(buffers);
     attune_operands operands = ATTUNE_OPERANDS_INIT;

@@ -32,7 +32,7 @@ struct SoftmaxProblem {
   std::int64_t queries = 1;
   bool backward = false, logarithm = false;
   attune_softmax_mask mask = ATTUNE_SOFTMAX_NO_MASK;
-  double scale = 1;  // Of x; backward of dx.
+  double scale = 1;  // Multiplies x, in the backward pass dx.
   attune_type type = ATTUNE_F32;
   bool deterministic = false;
   int alignment_bytes = 0;
@@ -42,7 +42,7 @@ struct SoftmaxProblem {
             mask,  scale != 1, type,  deterministic, alignment_bytes};
   }
 
-  // Computes with what is best for this shape now. Throws attune::Error.
+  // Computes with the best candidate known for this shape. Throws attune::Error.
   void Run(const Runtime& runtime, const SoftmaxBuffers& buffers) const {
     std::vector<void*> data = {const_cast<void*>(backward ? buffers.y : buffers.x)};
     if (backward) data.push_back(const_cast<void*>(buffers.dy));

@@ -4,7 +4,7 @@
 namespace attune {
 namespace {
 
-// Which implementation is inaccurate depends on the version of oneDNN and on the processor.
+// The version of oneDNN and the processor decide which implementations are inaccurate.
 std::vector<KnownException> Exceptions() {
   std::vector<KnownException> exceptions;
   for (const char* softmax :
