@@ -139,6 +139,8 @@ constexpr const char* kBatchNorms[] = {
     "batch_norm@1{dir=bwd,mode=act,n=6,c=3,h=2,w=2}",
     "batch_norm@1{dir=bwd,n=3,c=9,h=5,w=4,saved=1,fuse=add_relu,type=bf16}",
     "batch_norm@1{n=3,c=9,h=5,w=4,align=4}",
+    "batch_norm@1{n=9,c=8,h=8,w=8,layout=nhwc,running=1,saved=1,type=f16}",
+    "batch_norm@1{dir=bwd,n=9,c=9,h=8,w=8,layout=nhwc}",
     "batch_norm@1{n=3,c=9,h=5,w=4,det=1}"};
 
 // 2^31 - 1 elements of a line, and lines, then 2^31 values of a group, and groups.

@@ -189,12 +189,12 @@ class BatchNormOp final : public TypedOperator<BatchNorm> {
   }
 };
 
+// Large and small images, which different kernels take.
 std::vector<Problem> BatchNormOp::EverydayProblems() const {
   std::vector<Problem> problems;
   BatchNorm norm;
   norm.batch = 32;
   norm.channels = 64;
-  norm.height = norm.width = 56;
   for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
     for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
       for (const BatchNormFusion fusion :
@@ -207,7 +207,10 @@ std::vector<Problem> BatchNormOp::EverydayProblems() const {
           norm.pass = pass;
           norm.running = pass == BatchNormPass::kTraining;
           norm.saved = pass != BatchNormPass::kInference;
-          problems.emplace_back(norm);
+          for (const int64_t extent : {56, 7}) {
+            norm.height = norm.width = extent;
+            problems.emplace_back(norm);
+          }
         }
       }
     }

@@ -144,7 +144,10 @@ std::vector<Problem> SoftmaxOp::EverydayProblems() const {
         softmax.backward = backward;
         softmax.logarithm = logarithm;
         problems.emplace_back(softmax);
+        softmax.inner = 64;
+        problems.emplace_back(softmax);
         if (backward || logarithm) continue;
+        softmax.inner = 1;
         softmax.scaled = true;
         softmax.queries = 64;
         for (const SoftmaxMask mask : {SoftmaxMask::kCausal, SoftmaxMask::kAdditive}) {
