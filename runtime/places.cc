@@ -67,6 +67,9 @@ class PluginBackend final : public Backend {
     return loaded()->Open(spec);
   }
   bool IsCostlyToOpen() const override { return loaded() != nullptr && loaded()->IsCostlyToOpen(); }
+  bool IsProcessor(std::string_view spec) const override {
+    return loaded() != nullptr && loaded()->IsProcessor(spec);
+  }
   const Solver* reference_solver() const override {
     return loaded() == nullptr ? nullptr : loaded()->reference_solver();
   }

@@ -1,6 +1,7 @@
 #include "apps/attune/kernel_options.h"
 
 #include <stdlib.h>
+#include <algorithm>
 
 #include <filesystem>
 #include <memory>
@@ -115,6 +116,12 @@ Status CheckNoInputOfKernel(const std::string& output, const std::string& path) 
   std::vector<std::string> inputs;
   for (const std::filesystem::path& read : file.read_files) inputs.push_back(read.string());
   return CheckNoInput(output, inputs);
+}
+
+int64_t ShareOfBudget(int64_t budget_ns, size_t problems) {
+  constexpr double kShareOfProblems = 0.98;
+  const double share_ns = kShareOfProblems * static_cast<double>(budget_ns);
+  return static_cast<int64_t>(share_ns / static_cast<double>(std::max<size_t>(problems, 1)));
 }
 
 Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& problems) {

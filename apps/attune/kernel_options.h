@@ -1,6 +1,8 @@
 // --kernel and --size: problems of a kernel that the user brings, on verbs that take problems.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,10 @@ void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>&
 // kInvalidArgument if `output` is one of the files that the kernel of the file `path` is made of,
 // whose author has no others. Without a path there are none.
 Status CheckNoInputOfKernel(const std::string& output, const std::string& path);
+
+// What each of `problems` gets of the budget of a run, the start and the end of the program left
+// out. The same for the same command, which goes on where it was cut off.
+int64_t ShareOfBudget(int64_t budget_ns, size_t problems);
 
 // Ok, or why a user's kernel among `problems` cannot be tuned at `place`: nobody there has it, or
 // its constraints leave no config.

@@ -59,7 +59,8 @@ struct TuneVerbOptions {
   WorkshopLimits limits;
   std::string log;  // A file; empty: no log.
   std::string objective = "time";
-  std::string kernel_file;  // Of --kernel.
+  std::string kernel_file;       // Of --kernel.
+  bool has_per_problem = false;  // Of --per-problem.
   bool json = false;
 
   bool seeks_time() const { return objective == kTimeObjective; }
@@ -170,22 +171,6 @@ void PrintIfKernelsAreNotKept(const Place& place, Output& err) {
                   Printable(cache.kept.message())));
 }
 
-void PrintIfThereAreNoPeaks(const Workshop& workshop, Output& err) {
-  if (workshop.peaks_status().ok()) return;
-  err.Print(
-      fmt::format("attune tune: The peaks of the device could not be measured, so no winner has a "
-                  "fraction of the roofline. {}\n",
-                  Printable(workshop.peaks_status().message())));
-}
-
-void PrintIfThereAreNoTurns(const Workshop& workshop, Output& err) {
-  if (workshop.turns_status().ok()) return;
-  err.Print(fmt::format(
-      "attune tune: Processes cannot take turns at measuring, so that others may disturb "
-      "this one. {}\n",
-      Printable(workshop.turns_status().message())));
-}
-
 // So long the peaks may take however small the budget is.
 constexpr int64_t kShortPeaksNs = 1'000'000'000;
 
@@ -203,6 +188,7 @@ Result<std::unique_ptr<Workshop>> OpenWorkshop(Application& application, const P
   };
   WorkshopLimits limits = options.limits;
   limits.opens_ahead = opens_ahead;
+  limits.measures_peaks = options.kernel_file.empty();  // Whose work nobody knows.
   return Workshop::Open(place, limits, go_on, peaks_end_ns);
 }
 
@@ -322,8 +308,7 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
   opened.place = SessionPlaceAt(place);
   ATTUNE_RETURN_IF_ERROR(EnterSession(application, *application.session(), opened.place));
   ATTUNE_ASSIGN_OR_RETURN(opened.workshop, OpenWorkshop(application, place, options, true));
-  PrintIfThereAreNoPeaks(*opened.workshop, application.err());
-  PrintIfThereAreNoTurns(*opened.workshop, application.err());
+  application.err().Print(MissingText(*opened.workshop));
   return opened;
 }
 
@@ -423,6 +408,10 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   options.tune.rotates_streams = options.cache.empty();
+  if (!options.kernel_file.empty() && options.run.budget_ns > 0 && !options.has_per_problem) {
+    options.tune.per_problem_ns =
+        ShareOfBudget(options.run.budget_ns, options.selection.problems.size());
+  }
   ATTUNE_RETURN_IF_ERROR(
       CheckPriors(options.prior_files, options.tune.searcher, options.seeks_time()));
   ATTUNE_RETURN_IF_ERROR(Check(options.pruning));
@@ -460,8 +449,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop,
                           OpenWorkshop(application, place, options, problems.size() > 1));
-  PrintIfThereAreNoPeaks(*workshop, application.err());
-  PrintIfThereAreNoTurns(*workshop, application.err());
+  application.err().Print(MissingText(*workshop));
   PrintIfKernelsAreNotKept(place, application.err());
   if (!options.seeks_time()) {
     return TuneForObjective(application, *workshop, place, options.OfObjective(), problems);
@@ -529,9 +517,11 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                     "--per-problem, unless its reference would take longer, or nothing of it is "
                     "built by then (default: 0, no limit)");
   AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
-                    "Time for each problem (default: 2s); 0: the least that one comparison takes. "
+                    "Time for each problem (default: 2s, with --kernel and --budget equal shares "
+                    "of the budget); 0: the least that one comparison takes. "
                     "What had less before is measured again. Of a session's jobs those fail that "
-                    "it is too short for; 'attune jobs retry' queues them again");
+                    "it is too short for; 'attune jobs retry' queues them again")
+      ->each([&options](const std::string&) { options.has_per_problem = true; });
   verb.add_option("--candidates", options.tune.max_candidates,
                   "Candidates that are tried at most for each problem, the defaults in any case, "
                   "those of a run that was cut off included (default: as many as there is time "

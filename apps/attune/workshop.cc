@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "apps/attune/verbs.h"
 #include "attune/library/library_evaluator.h"
 #include "attune/record/select.h"
@@ -38,10 +40,10 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
     workshop->evaluator_ = MakeLocalEvaluator(place.backend->solvers(), *workshop->device_);
     return workshop;
   }
-  if (const auto peaks = workshop->MeasurePeaks(go_on, peaks_end_ns); peaks.ok()) {
-    workshop->peaks_ = *peaks;
-  } else {
-    workshop->peaks_status_ = peaks.error();
+  if (limits.measures_peaks) {
+    const auto peaks = workshop->MeasurePeaks(go_on, peaks_end_ns);
+    if (peaks.ok()) workshop->peaks_ = *peaks;
+    workshop->peaks_status_ = peaks.status();
   }
   workshop->evaluator_ = MakeChildEvaluator(children);
   return workshop;
@@ -100,6 +102,23 @@ TunerParts Workshop::PartsFor(RecordStore& store) {
   parts.machine = machine_.get();
   parts.other_places = &other_places_;
   return parts;
+}
+
+std::string MissingText(const Workshop& workshop) {
+  std::string text;
+  if (!workshop.peaks_status().ok()) {
+    text += fmt::format(
+        "attune tune: The peaks of the device could not be measured, so no winner has a fraction "
+        "of the roofline. {}\n",
+        Printable(workshop.peaks_status().message()));
+  }
+  if (!workshop.turns_status().ok()) {
+    text += fmt::format(
+        "attune tune: Processes cannot take turns at measuring, so that others may disturb this "
+        "one. {}\n",
+        Printable(workshop.turns_status().message()));
+  }
+  return text;
 }
 
 }  // namespace attune

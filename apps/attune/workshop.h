@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "apps/attune/compiler_log.h"
 #include "attune/base/status.h"
@@ -28,6 +29,7 @@ struct WorkshopLimits {
   int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
   CompilerLog* log = nullptr;      // Receives the output of children; null: dropped.
+  bool measures_peaks = true;      // Workshop::peaks.
   // Candidates run in this process, without children, for whoever has a debugger at it: one that
   // crashes takes it along. Peaks are not measured.
   bool is_in_process = false;
@@ -36,10 +38,10 @@ struct WorkshopLimits {
 class Workshop {
  public:
   // kInvalidArgument if the memory limit leaves no room for any candidate. Measures the peaks of
-  // the device, which takes a fraction of a second, and before that waits for its turn at the
-  // machine for as long as `go_on` (may be null) says. At `peaks_end_ns` (steady clock) measuring
-  // them is given up: a device may have to compile for it. Without peaks tuning goes on, and
-  // peaks() are zeros.
+  // the device, if `limits` say so, which takes a fraction of a second, and before that waits for
+  // its turn at the machine for as long as `go_on` (may be null) says. At `peaks_end_ns` (steady
+  // clock) measuring them is given up: a device may have to compile for it. Without peaks tuning
+  // goes on, and peaks() are zeros.
   static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits,
                                                 const std::function<bool()>& go_on = nullptr,
                                                 int64_t peaks_end_ns = QualifyTime::kForever);
@@ -81,5 +83,9 @@ class Workshop {
   std::unique_ptr<Device> device_;  // Of candidates that run in this process.
   std::unique_ptr<Evaluator> evaluator_;
 };
+
+// Why there are no peaks, and why processes cannot take turns: lines for people. Empty if nothing
+// is missing.
+std::string MissingText(const Workshop& workshop);
 
 }  // namespace attune

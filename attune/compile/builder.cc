@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/solver/drafter.h"
 #include "attune/solver/fit_checker.h"
 #include "attune/solver/state_keeper.h"
 
@@ -53,7 +54,7 @@ Builder::~Builder() = default;
 
 BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
   assert(request.solver != nullptr);
-  Result<BuildRecipe> recipe = request.solver->Recipe(request.problem, request.config, target);
+  const Result<BuildRecipe> recipe = RecipeOf(request, target);
   if (!recipe.ok()) {
     return OutcomeFrom(
         {FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(recipe.error().message())});
@@ -78,6 +79,16 @@ BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
                 Phase::kBuild, BoundedLog(blocks.error().message())};
   }
   return outcome;
+}
+
+Result<BuildRecipe> Builder::RecipeOf(const BuildRequest& request, const Target& target) {
+  auto recipe = request.solver->Recipe(request.problem, request.config, target);
+  const auto* const drafter = dynamic_cast<const Drafter*>(request.solver);
+  if (!request.is_draft || drafter == nullptr || !recipe.ok()) return recipe;
+  ATTUNE_ASSIGN_OR_RETURN(BuildRecipe draft,
+                          drafter->DraftRecipe(request.problem, request.config, target));
+  if (draft.empty() || cache_.Find(*recipe).has_value()) return recipe;
+  return draft;
 }
 
 Result<LoadedCandidate> Builder::Load(const BuildRequest& request, const Artifact& artifact,

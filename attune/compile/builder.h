@@ -30,6 +30,8 @@ struct BuildRequest {
   const Solver* solver = nullptr;
   Problem problem;
   Config config;
+  // A draft is enough, where the solver makes any (Drafter) and nothing better is in the cache.
+  bool is_draft = false;
 };
 
 struct BuildOutcome {
@@ -93,6 +95,7 @@ class Builder {
  private:
   struct Flight;
 
+  Result<BuildRecipe> RecipeOf(const BuildRequest& request, const Target& target);
   BuildOutcome BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe);
   BuildOutcome FindOrCompile(const Solver& solver, const BuildRecipe& recipe);
 

@@ -78,18 +78,18 @@ class LibraryEvaluator final : public Evaluator {
 
   size_t batch_size() const override { return kBatch; }
 
-  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time,
-                                         const QualifiedListener& on_each) override {
-    std::vector<Qualified> results;
-    for (const Candidate& candidate : candidates) {
+  Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) override {
+    bool has_begun = false;
+    while (!has_begun || (!stream.IsOver() && SteadyNowNs() < time.begin_by_ns)) {
+      const std::optional<Candidate> candidate = stream.Next();
+      if (!candidate.has_value()) break;
+      has_begun = true;
       const int64_t begin_ns = SteadyNowNs();
-      if (begin_ns >= time.begin_by_ns && !results.empty()) break;
-      results.push_back(QualifyOne(candidate));
-      if (on_each) on_each(results.back());
+      Qualified result = QualifyOne(*candidate);
       busy_.intervals.push_back({begin_ns, SteadyNowNs()});
+      stream.Tell(std::move(result));
     }
-    return results;
+    return Status::Ok();
   }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {

@@ -55,9 +55,13 @@ class Backend {
   virtual bool OpensAfterFork() const { return false; }
   // Opens the device called `spec`; kNotFound lists the specs that exist.
   virtual Result<std::unique_ptr<Device>> Open(std::string_view spec) const = 0;
-  // Whether opening a device costs a process so much (a context, of half a second or so) that
-  // candidates share one, as long as none of them fails. They are tried one at a time, then.
+  // Whether opening a device, or the first use of its compiler, costs a process so much (half a
+  // second or so) that candidates share one, as long as none of them fails. They are tried one at a
+  // time, then.
   virtual bool IsCostlyToOpen() const { return false; }
+  // Whether the device called `spec` computes on the cores of this machine, which what is compiled
+  // meanwhile uses, too.
+  virtual bool IsProcessor(std::string_view) const { return false; }
   // What computes references on an opened device, for Solver::Build, Load and Executable::Run like
   // any other solver; null where the processor has to. It is no candidate: behind the operands of a
   // problem it takes the reference, f64 as ProblemData::reference() lays it out, and of that it

@@ -6,6 +6,32 @@
 #include <utility>
 
 namespace attune {
+namespace {
+
+// Is over once something could not be stored.
+class StoredStream final : public CandidateStream {
+ public:
+  StoredStream(CandidateStream& stream, RecordStore& store, const std::string& set_id)
+      : stream_(stream), store_(store), set_id_(set_id) {}
+
+  std::optional<Candidate> Next() override { return stored_.ok() ? stream_.Next() : std::nullopt; }
+  void Tell(Qualified result) override {
+    if (stored_.ok()) stored_ = store_.AppendQualified(set_id_, {&result, 1});
+    stream_.Tell(std::move(result));
+  }
+  bool IsOver() override { return !stored_.ok() || stream_.IsOver(); }
+  size_t size_limit() const override { return stream_.size_limit(); }
+
+  const Status& stored() const { return stored_; }
+
+ private:
+  CandidateStream& stream_;
+  RecordStore& store_;
+  const std::string& set_id_;
+  Status stored_;
+};
+
+}  // namespace
 
 void BatchQualifier::Begin(std::string set_id, CutOff past) {
   set_id_ = std::move(set_id);
@@ -41,6 +67,13 @@ Result<std::vector<Qualified>> BatchQualifier::Qualify(const std::vector<Candida
     if (found != by_candidate.end()) in_order.push_back(std::move(found->second));
   }
   return in_order;
+}
+
+Status BatchQualifier::QualifyFrom(CandidateStream& stream, const QualifyTime& time) {
+  StoredStream stored(stream, store_, set_id_);
+  const Status qualified = evaluator_.QualifyFrom(stored, time);
+  ATTUNE_RETURN_IF_ERROR(stored.stored());
+  return EvaluationStatus(qualified);
 }
 
 std::vector<Qualified> BatchQualifier::Recall(const std::vector<Candidate>& batch) {

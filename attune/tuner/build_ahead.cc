@@ -5,66 +5,79 @@
 #include <utility>
 
 namespace attune {
-
-void BuildAhead::Begin(const std::string& problem, const std::vector<Candidate>& candidates,
-                       const QualifyTime& time) {
+void BuildAhead::Begin(const std::string& problem) {
   problem_ = problem;
-  time_ = time;
-  given_up_ = false;
-  candidates_.clear();
-  for (const Candidate& candidate : candidates) candidates_.push_back(Text(candidate));
-  next_ = taken_ = 0;
-  built_.clear();
-  std::erase_if(children_, [](const ChildProcess& child) { return !child.alive(); });
-  working_ = 0;
-  // One after the other, each at work before the next is started: on a machine with many cores the
-  // first ones may have built everything before the last one would be there.
-  const size_t wanted = std::min(jobs_, candidates_.size());
-  for (size_t i = 0; i < wanted && HasMore(); ++i) {
-    if (i == children_.size()) {
-      auto child = spares_.Take();
-      if (!child.ok()) break;  // Fewer compile, or whoever runs a candidate does.
-      children_.push_back(std::move(*child));
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      ++working_;
-    }
-    workers_.emplace_back([this, &child = children_[i]] { Work(child); });
-  }
-}
-
-bool BuildAhead::HasMore() {
+  std::erase_if(workers_, [](const Worker& worker) { return !worker.child.alive(); });
   const std::lock_guard lock(mutex_);
-  return next_ < candidates_.size();
+  is_over_ = false;
 }
 
-void BuildAhead::Work(ChildProcess& child) {
-  for (;;) {
-    size_t index = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      if (next_ >= candidates_.size() || !child.alive()) {
-        --working_;
-        changed_.notify_all();
-        return;
-      }
-      index = next_++;
-    }
-    child.SetReadyBy(index == 0 ? time_.first_ready_by_ns : time_.ready_by_ns);
-    BuiltAhead built = Build(child, index);
-    if (child.was_given_up()) {
-      GiveUp();
-    } else {
-      Finish(std::move(built));
+void BuildAhead::Add(const Candidate& candidate, int64_t ready_by_ns) {
+  bool is_someone_idle = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return;
+    waiting_.push_back({Text(candidate), ready_by_ns});
+    is_someone_idle = employed_ - working_ >= waiting_.size();
+  }
+  changed_.notify_all();
+  if (!is_someone_idle) EmployAnother();
+}
+
+// One after the other: on a machine with many cores the first ones may have built everything before
+// the last one would be there.
+void BuildAhead::EmployAnother() {
+  Worker* idle = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (employed_ == jobs_) return;
+    for (Worker& worker : workers_) {
+      if (!worker.is_employed && worker.child.alive()) idle = &worker;
     }
   }
+  if (idle == nullptr) {
+    auto child = spares_.Take();
+    if (!child.ok()) return;  // Fewer compile, or whoever runs a candidate does.
+    idle = &workers_.emplace_back(std::move(*child));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    idle->is_employed = true;
+    ++employed_;
+  }
+  threads_.emplace_back([this, idle] { Work(*idle); });
 }
 
-BuiltAhead BuildAhead::Build(ChildProcess& child, size_t index) const {
-  BuiltAhead built{index, 0, std::nullopt};
+void BuildAhead::Work(Worker& worker) {
+  std::unique_lock lock(mutex_);
+  while (worker.child.alive()) {
+    changed_.wait(lock, [this] { return is_over_ || !waiting_.empty(); });
+    if (waiting_.empty()) break;
+    const Task task = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++working_;
+    lock.unlock();
+    worker.child.SetReadyBy(task.ready_by_ns);
+    BuiltAhead built = Build(worker.child, task);
+    lock.lock();
+    --working_;
+    if (worker.child.was_given_up()) {
+      is_over_ = true;
+      waiting_.clear();
+    } else {
+      built_.push_back(std::move(built));
+    }
+    changed_.notify_all();
+  }
+  worker.is_employed = false;
+  --employed_;
+  changed_.notify_all();
+}
+
+BuiltAhead BuildAhead::Build(ChildProcess& child, const Task& task) const {
+  BuiltAhead built{*ParseCandidate(task.candidate), 0, std::nullopt};
   auto reply =
-      child.Ask(CompileRequest{kChildProtocolVersion, device_, problem_, candidates_[index]});
+      child.Ask(CompileRequest{kChildProtocolVersion, device_, problem_, task.candidate, true});
   if (!reply) {
     built.failure = std::move(reply.error());
   } else if (const auto* compiled = std::get_if<CompiledReply>(&reply->content)) {
@@ -77,43 +90,37 @@ BuiltAhead BuildAhead::Build(ChildProcess& child, size_t index) const {
   return built;
 }
 
-void BuildAhead::GiveUp() {
-  const std::lock_guard lock(mutex_);
-  given_up_ = true;
-  next_ = candidates_.size();
-}
-
-void BuildAhead::Finish(BuiltAhead built) {
-  const std::lock_guard lock(mutex_);
-  built_.push_back(std::move(built));
-  changed_.notify_all();
-}
-
 std::optional<BuiltAhead> BuildAhead::Take(int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
-  if (taken_ == candidates_.size()) return std::nullopt;
-  const auto is_over = [this] { return !built_.empty() || working_ == 0; };
-  if (deadline_ns == 0) {
-    changed_.wait(lock, is_over);
-  } else {
-    const std::chrono::steady_clock::time_point deadline{std::chrono::nanoseconds(deadline_ns)};
-    if (!changed_.wait_until(lock, deadline, is_over)) return std::nullopt;
+  const auto is_ready = [this] { return !built_.empty() || employed_ == 0 || is_over_; };
+  const std::chrono::steady_clock::time_point deadline{std::chrono::nanoseconds(deadline_ns)};
+  changed_.wait_until(lock, deadline, is_ready);
+  if (!built_.empty()) {
+    BuiltAhead built = std::move(built_.front());
+    built_.pop_front();
+    return built;
   }
-  if (built_.empty() && given_up_) return std::nullopt;
-  ++taken_;
-  if (built_.empty()) return BuiltAhead{next_++, 0, std::nullopt};
-  BuiltAhead built = std::move(built_.front());
-  built_.pop_front();
-  return built;
+  if (employed_ > 0 || waiting_.empty()) return std::nullopt;
+  BuiltAhead unbuilt{*ParseCandidate(waiting_.front().candidate), 0, std::nullopt};
+  waiting_.pop_front();
+  return unbuilt;
+}
+
+size_t BuildAhead::left() {
+  const std::lock_guard lock(mutex_);
+  return built_.size() + waiting_.size() + (is_over_ ? 0 : working_);
 }
 
 void BuildAhead::End() {
   {
     const std::lock_guard lock(mutex_);
-    next_ = candidates_.size();
+    is_over_ = true;
+    waiting_.clear();
   }
-  workers_.clear();  // Joins.
-  for (ChildProcess& child : children_) Append(busy_, child.TakeBusyTime());
+  changed_.notify_all();
+  threads_.clear();  // Joins.
+  built_.clear();
+  for (Worker& worker : workers_) Append(busy_, worker.child.TakeBusyTime());
 }
 
 BusyTime BuildAhead::TakeBusyTime() { return std::exchange(busy_, {}); }

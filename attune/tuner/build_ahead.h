@@ -1,4 +1,4 @@
-// Compiles candidates in children that open no device, ahead of the one that runs them.
+// Compiles candidates in children of their own, ahead of the one that runs them.
 #pragma once
 
 #include <condition_variable>
@@ -22,12 +22,12 @@ namespace attune {
 
 // What became of one candidate: what was compiled lies in the kernel cache of this user.
 struct BuiltAhead {
-  size_t index = 0;                // Among those that were asked for.
+  Candidate candidate;
   int64_t build_ns = 0;            // Spent in the compiler; 0 if nothing was compiled.
   std::optional<Failure> failure;  // It cannot be compiled.
 };
 
-// Children stay from batch to batch. Used by one thread, which starts them: the system kills
+// Children stay from problem to problem. Used by one thread, which starts them: the system kills
 // children with the thread that started them.
 class BuildAhead {
  public:
@@ -38,44 +38,56 @@ class BuildAhead {
   BuildAhead(const BuildAhead&) = delete;
   BuildAhead& operator=(const BuildAhead&) = delete;
 
-  // Begins to compile the candidates of `problem` (canonical text), in order, and gives up what is
-  // not ready by the moments of `time`. REQUIRES: the batch before was ended.
-  void Begin(const std::string& problem, const std::vector<Candidate>& candidates,
-             const QualifyTime& time);
+  // From now on candidates of `problem` (canonical text) come. REQUIRES: the last one was ended.
+  void Begin(const std::string& problem);
 
-  // Waits until another one is done, in whatever order; nothing when all were taken, when the rest
-  // was given up, or at `deadline_ns` (steady clock; 0: none). Where no child could be had,
-  // candidates are done at once and nothing was compiled.
+  // Has `candidate` compiled as soon as a child is free. Once anything is not ready by its
+  // `ready_by_ns` (steady clock), nothing more is compiled.
+  void Add(const Candidate& candidate, int64_t ready_by_ns);
+
+  // Waits until another one is done, in whatever order; nothing at `deadline_ns` (steady clock), or
+  // if left() is 0. Where no child could be had, candidates are done at once and nothing was
+  // compiled.
   std::optional<BuiltAhead> Take(int64_t deadline_ns);
+
+  // How many were added and will still be done.
+  size_t left();
 
   // Begins no more, and waits for those that are being compiled.
   void End();
 
-  // When children compiled, since the last call.
+  // When children compiled, until the last End and since the last call.
   BusyTime TakeBusyTime();
 
  private:
-  // Whether there are candidates that nobody has begun.
-  bool HasMore();
-  void Work(ChildProcess& child);
-  BuiltAhead Build(ChildProcess& child, size_t index) const;
-  void Finish(BuiltAhead built);
-  void GiveUp();
+  struct Task {
+    std::string candidate;  // Text.
+    int64_t ready_by_ns = 0;
+  };
+  struct Worker {
+    explicit Worker(ChildProcess started) : child(std::move(started)) {}
+
+    ChildProcess child;
+    bool is_employed = false;  // By a thread. Guarded by mutex_.
+  };
+
+  // Starts a child for what waits while fewer than `jobs_` are at work.
+  void EmployAnother();
+  void Work(Worker& worker);
+  BuiltAhead Build(ChildProcess& child, const Task& task) const;
 
   SpareChildren& spares_;
   const std::string device_;
   const size_t jobs_;
   std::string problem_;
-  QualifyTime time_;
-  std::vector<std::string> candidates_;  // Texts.
-  std::deque<ChildProcess> children_;    // Workers hold references to theirs.
-  std::vector<std::jthread> workers_;
+  std::deque<Worker> workers_;  // Threads hold references to theirs.
+  std::vector<std::jthread> threads_;
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
-  size_t next_ = 0;     // Of candidates_, that nobody has begun.
-  size_t working_ = 0;  // Children that go on.
-  size_t taken_ = 0;
-  bool given_up_ = false;  // What is not built now will not be.
+  std::deque<Task> waiting_;
+  size_t employed_ = 0;  // Threads that go on,
+  size_t working_ = 0;   // and those of them that compile.
+  bool is_over_ = true;
   std::deque<BuiltAhead> built_;
   BusyTime busy_;
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/usable_cores.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -64,6 +65,7 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
                                                 const Options& options,
                                                 std::vector<std::string>* notes) {
   CandidateSource source(options);
+  source.default_is_chosen_ = !IsOwnKernel(problem);
   std::vector<std::pair<const Solver*, ConfigSpace>> spaces;
   for (const Solver* solver : solvers) {
     auto space = options.only_configs.empty() ? solver->Space(problem, target)
@@ -103,7 +105,7 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
         .head = head,
         .elsewhere = TimesIn(options_.elsewhere, solver, space),
         .workers = static_cast<size_t>(UsableCores() + kWaitingForTheDevice),
-        .default_is_chosen = true,  // Of every solver: see Solver::Space.
+        .default_is_chosen = default_is_chosen_,
         .evaluations = evaluations};
     ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, options));
   }
@@ -129,7 +131,7 @@ bool CandidateSource::Has(const Candidate& candidate) const {
   });
 }
 
-std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
+std::vector<Candidate> CandidateSource::Ask(size_t max_count, bool is_idle) {
   std::vector<Candidate> batch;
   const auto take = [&](Arm& arm, size_t count) {
     for (const uint64_t index : arm.Ask(count)) batch.push_back({arm.solver, arm.space.At(index)});
@@ -146,7 +148,7 @@ std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
   }
   for (Arm& arm : arms_) arm.waits = false;
   while (batch.size() < max_count) {
-    Arm* arm = NextArm(batch.empty());
+    Arm* arm = NextArm(is_idle && batch.empty());
     if (arm == nullptr) break;
     const size_t before = batch.size();
     take(*arm, 1);

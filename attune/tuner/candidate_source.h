@@ -55,8 +55,8 @@ class CandidateSource {
   bool Has(const Candidate& candidate) const;
 
   // At most `max_count` candidates that were not asked before; empty when there is nothing more to
-  // try.
-  std::vector<Candidate> Ask(size_t max_count);
+  // try now. `is_idle`: no answer is out, so that nothing is worth waiting for.
+  std::vector<Candidate> Ask(size_t max_count, bool is_idle = true);
 
   // The time of a candidate that was asked; nothing if it failed.
   void Tell(const Candidate& candidate, std::optional<double> time_ns);
@@ -112,6 +112,8 @@ class CandidateSource {
   static constexpr int kWaitingForTheDevice = 2;
 
   Options options_;
+  // Solvers put first what is good more often than not (Solver::Space); users, what came to mind.
+  bool default_is_chosen_ = true;
   std::vector<Arm> arms_;
   bool defaults_asked_ = false;
 };

@@ -1,7 +1,8 @@
 #include "attune/tuner/child_evaluator.h"
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -37,9 +38,12 @@ constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
 // Of operands and their copies: with up to so many, a child has room on every device beside one
 // that was killed and still has what it had.
 constexpr int64_t kMostBytesBesideDying = int64_t{256} << 20;
+// How long whoever waits for a compiler does not ask whether the search is over.
+constexpr int64_t kStreamIntervalNs = 50'000'000;
 
 ChildOptions WithDefaults(ChildOptions options) {
-  if (options.jobs <= 0) options.jobs = options.share_children ? 1 : UsableCores();
+  const bool is_one_at_a_time = options.share_children && !options.on_processor;
+  if (options.jobs <= 0) options.jobs = is_one_at_a_time ? 1 : UsableCores();
   if (options.compile_jobs <= 0) options.compile_jobs = UsableCores();
   if (options.memory_limit_bytes <= 0) {
     // Every child at its limit at once, with room for the parent and the page cache.
@@ -103,7 +107,7 @@ class ChildEvaluator final : public Evaluator {
                const ReferenceTerms& reference) override {
     baseline_.reset();
     quick_ns_.clear();
-    kept_.LeaveTo(dying_);
+    EndBenches();
     MakeRoomFor(std::max(BytesOfChild(), OperandBytes(problem) + terms.rotation_bytes));
     // They open the device while the reference is made, and do not wait for each other. With one
     // for the next problem there is one that was left by the problem before.
@@ -121,9 +125,7 @@ class ChildEvaluator final : public Evaluator {
       reference_terms.maker = own_references_.For(problem);
     }
     auto data = ProblemData::Create(problem, seed, reference_terms);
-    auto opened = references_.TakeChild();
-    // Where children do not stay, this one goes too.
-    own_references_.TakeChild();
+    auto opened = KeepsChild() ? references_.TakeChild() : own_references_.TakeChild();
     if (!data.ok()) return data.error();
     data_.emplace(std::move(*data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
@@ -131,8 +133,9 @@ class ChildEvaluator final : public Evaluator {
     busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     // Whoever has computed the reference goes on to list and qualify; if it cannot, another one
     // takes its place.
-    if (opened.has_value() && opened->Greet(assignment_).ok()) {
-      kept_.child.emplace(std::move(*opened));
+    const bool stays = KeepsChild() || TakesTurns();
+    if (stays && opened.has_value() && opened->Greet(assignment_).ok()) {
+      benches_.front().child.emplace(std::move(*opened));
     } else if (KeepsChild()) {
       opened_.Supply(kChildrenOfProblem + OpenedAhead(options_), std::stop_token());
     }
@@ -143,7 +146,7 @@ class ChildEvaluator final : public Evaluator {
 
   Result<std::vector<Config>> List(const SolverId& solver) override {
     Bench own;
-    Bench& bench = KeepsChild() ? kept_ : own;
+    Bench& bench = KeepsChild() ? benches_.front() : own;
     ATTUNE_RETURN_IF_ERROR(Occupy(bench));
     auto configs = AskForList(*bench.child, solver);
     Append(busy_, bench.child->TakeBusyTime());
@@ -151,14 +154,11 @@ class ChildEvaluator final : public Evaluator {
     return configs;
   }
 
-  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time,
-                                         const QualifiedListener& on_each) override {
-    if (candidates.empty()) return std::vector<Qualified>();
+  Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) override {
+    if (stream.size_limit() == 0) return Status::Ok();
     dying_.AwaitAll();
     // On this thread: the system kills children with the thread that started them.
-    if (KeepsChild()) return QualifyInTurn(candidates, time, on_each);
-    return QualifySideBySide(candidates, time, on_each);
+    return KeepsChild() ? QualifyInTurn(stream, time) : QualifySideBySide(stream, time);
   }
 
   void TakeOver(std::span<const Qualified> results) override {
@@ -170,7 +170,7 @@ class ChildEvaluator final : public Evaluator {
   size_t batch_size() const override { return KeepsChild() ? 64 : Evaluator::batch_size(); }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
-    kept_.LeaveTo(dying_);
+    EndBenches();
     MakeRoomFor(BytesOfChild());
     SpareChildren& spares = SparesWithDevice();
     spares.Settle();
@@ -183,11 +183,18 @@ class ChildEvaluator final : public Evaluator {
     return std::unique_ptr<BlockTimer>(std::move(timer));
   }
 
+  void BuildForUse(const Candidate& candidate) override {
+    if (!TakesTurns() || !NeedsCompiler(candidate)) return;
+    auto child = spares_.Take();
+    if (!child.ok()) return;
+    (void)child->Ask(CompileRequest{kChildProtocolVersion, options_.device, assignment_.problem,
+                                    Text(candidate), false});
+    Append(busy_, child->TakeBusyTime());
+  }
+
   BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
  private:
-  using Results = std::vector<std::optional<Qualified>>;  // Of those that were begun.
-
   // Where one thread qualifies.
   struct Bench {
     // Who was killed last: it is gone before the next candidate begins, so that they are never in
@@ -195,6 +202,7 @@ class ChildEvaluator final : public Evaluator {
     std::optional<DyingChild> before;
     std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
     int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
+    std::unique_lock<std::mutex> turn;            // While its candidate is timed: see TakesTurns.
 
     // Kills who is there.
     void LeaveTo(DyingChildren& dying) {
@@ -213,106 +221,160 @@ class ChildEvaluator final : public Evaluator {
     if (size_bytes > kMostBytesBesideDying) dying_.AwaitAll();
   }
 
-  // Of a result that was not given up.
-  static void Tell(const QualifiedListener& on_each, const std::optional<Qualified>& result) {
-    if (on_each && result.has_value()) on_each(*result);
-  }
-
   // How long the launches of whoever passed take.
   void Remember(const Qualified& result) {
     if (result.trial.failure() != nullptr) return;
     quick_ns_.insert_or_assign(result.trial.candidate, result.quick_ns);
   }
 
-  // In children that each thread has for itself.
-  Result<std::vector<Qualified>> QualifySideBySide(std::span<const Candidate> candidates,
-                                                   const QualifyTime& time,
-                                                   const QualifiedListener& on_each) {
-    Results results(candidates.size());
-    std::stop_source all_taken;
-    std::atomic<size_t> next = 0;
-    std::mutex mutex;  // Guards busy_ and first_error; held while somebody listens.
+  // What one call of QualifyFrom shares among its threads.
+  struct Round {
+    Round(CandidateStream& its_stream, const QualifyTime& its_time)
+        : stream(its_stream), time(its_time) {}
+
+    CandidateStream& stream;
+    const QualifyTime time;
+    std::mutex mutex;  // Guards everything below, busy_ and calls of the stream.
+    std::condition_variable told;
+    size_t begun = 0;
+    size_t out = 0;                                            // Begun and not told.
+    std::optional<std::pair<size_t, Candidate>> first_passed;  // And when it was begun.
     Status first_error;
-    const auto work = [&] {
-      Bench bench;
-      for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
-        // The first one always runs, so that a tight budget still makes progress.
-        if (i > 0 && SteadyNowNs() >= time.begin_by_ns) break;
-        BusyTime busy;
-        bench.ready_by_ns = i == 0 ? time.first_ready_by_ns : time.ready_by_ns;
-        auto outcome = QualifyOn(bench, candidates[i], busy);
-        const std::lock_guard lock(mutex);
-        Append(busy_, std::move(busy));
-        if (outcome.ok()) {
-          results[i] = std::move(*outcome);
-          Tell(on_each, results[i]);
-        } else if (first_error.ok()) {
-          first_error = outcome.error();
-        }
-      }
-      all_taken.request_stop();
-    };
+
+    // Whether nothing more begins. The first one always does, so that a tight budget still makes
+    // progress.
+    bool IsOver() const {
+      return begun > 0 && (stream.IsOver() || SteadyNowNs() >= time.begin_by_ns);
+    }
+    // When candidate number `begun` has to be ready to run.
+    int64_t ReadyByNs(size_t number) const {
+      return number == 0 ? time.first_ready_by_ns : time.ready_by_ns;
+    }
+  };
+
+  // In children that each thread has for itself.
+  Status QualifySideBySide(CandidateStream& stream, const QualifyTime& time) {
+    Round round(stream, time);
+    const size_t most = stream.size_limit();
+    const size_t jobs = std::min(most, JobsOf(options_));
+    std::deque<Bench> own(TakesTurns() ? 0 : jobs);
+    if (TakesTurns()) {
+      if (benches_.size() < jobs) benches_.resize(jobs);
+      // On this thread, because they outlive the others.
+      for (size_t i = 0; i < jobs; ++i) ATTUNE_RETURN_IF_ERROR(Occupy(benches_[i]));
+    }
+    std::stop_source all_taken;
     {
       std::vector<std::jthread> workers;
-      const size_t count = std::min(candidates.size(), JobsOf(options_));
-      for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
-      spares_.Supply(candidates.size(), all_taken.get_token());
+      for (size_t i = 0; i < jobs; ++i) {
+        Bench& bench = TakesTurns() ? benches_[i] : own[i];
+        workers.emplace_back([&] {
+          QualifyOthers(round, bench);
+          all_taken.request_stop();
+        });
+      }
+      spares_.Supply(most, all_taken.get_token());
     }
-    return Finished(std::move(results), first_error);
+    return Finish(round);
   }
 
-  // In the kept child: first those that need no compiler, while other children compile, then the
-  // others as they come.
-  Result<std::vector<Qualified>> QualifyInTurn(std::span<const Candidate> candidates,
-                                               const QualifyTime& time,
-                                               const QualifiedListener& on_each) {
-    Results results(candidates.size());
-    Status first_error;
+  // Until none comes any more.
+  void QualifyOthers(Round& round, Bench& bench) {
+    const std::optional<ChildProcess>& child = bench.child;
+    const bool had_child = child.has_value();
+    bool is_the_same = had_child;
+    std::unique_lock lock(round.mutex);
+    for (;;) {
+      std::optional<Candidate> candidate;
+      while (!round.IsOver()) {
+        candidate = round.stream.Next();
+        if (candidate.has_value() || round.out == 0) break;
+        round.told.wait(lock);
+      }
+      if (!candidate.has_value()) break;
+      const size_t number = round.begun++;
+      ++round.out;
+      lock.unlock();
+      BusyTime busy;
+      bench.ready_by_ns = round.ReadyByNs(number);
+      auto outcome = QualifyOn(bench, *candidate, busy);
+      is_the_same = is_the_same && child.has_value();
+      lock.lock();
+      Append(busy_, std::move(busy));
+      Tell(round, number, std::move(outcome));
+      --round.out;
+      round.told.notify_all();
+    }
+    round.told.notify_all();
+    lock.unlock();
+    // Whoever this thread may have started ends with it.
+    if (is_the_same) return;
+    const std::lock_guard bench_lock(benches_mutex_);
+    bench.before.reset();
+    bench.child.reset();
+  }
+
+  // In the kept child, while others compile: what needs no compiler as soon as it comes.
+  Status QualifyInTurn(CandidateStream& stream, const QualifyTime& time) {
+    Round round(stream, time);
     // In place of those that failed candidates have used up.
     opened_.Supply(kTimingChildren + OpenedAhead(options_), std::stop_token());
-    // The first one always runs, so that a tight budget still makes progress.
-    bool has_begun = false;
-    const auto qualify = [&](size_t i, const BuiltAhead& built) {
-      kept_.ready_by_ns =
-          std::exchange(has_begun, true) ? time.ready_by_ns : time.first_ready_by_ns;
-      auto outcome = QualifyBuilt(candidates[i], built);
-      if (outcome.ok()) {
-        results[i] = std::move(*outcome);
-        Tell(on_each, results[i]);
-      } else if (first_error.ok()) {
-        first_error = outcome.error();
+    build_ahead_.Begin(assignment_.problem);
+    std::deque<BuiltAhead> ready;
+    size_t asked = 0;
+    while (!round.IsOver()) {
+      while (const std::optional<Candidate> candidate = stream.Next()) {
+        if (NeedsCompiler(*candidate)) {
+          build_ahead_.Add(*candidate, round.ReadyByNs(asked));
+        } else {
+          ready.push_back({*candidate, 0, std::nullopt});
+        }
+        ++asked;
       }
-    };
-    const auto [ready, compiled] = ByNeedOfCompiler(candidates);
-    std::vector<Candidate> ahead;
-    for (const size_t i : compiled) ahead.push_back(candidates[i]);
-    QualifyTime to_build = time;
-    if (!ready.empty()) to_build.first_ready_by_ns = time.ready_by_ns;
-    build_ahead_.Begin(assignment_.problem, ahead, to_build);
-    for (const size_t i : ready) {
-      if (has_begun && SteadyNowNs() >= time.begin_by_ns) break;
-      qualify(i, {});
-    }
-    while (auto built = build_ahead_.Take(has_begun ? time.begin_by_ns : 0)) {
-      if (has_begun && SteadyNowNs() >= time.begin_by_ns) break;
-      qualify(compiled[built->index], *built);
+      if (ready.empty() && build_ahead_.left() == 0) break;
+      std::optional<BuiltAhead> next;
+      if (ready.empty()) {
+        next = build_ahead_.Take(SteadyNowNs() + kStreamIntervalNs);
+        if (!next.has_value()) continue;
+      } else {
+        next = std::move(ready.front());
+        ready.pop_front();
+      }
+      benches_.front().ready_by_ns = round.ReadyByNs(round.begun);
+      const size_t number = round.begun++;
+      Tell(round, number, QualifyBuilt(next->candidate, *next));
     }
     build_ahead_.End();
     Append(busy_, build_ahead_.TakeBusyTime());
-    return Finished(std::move(results), first_error);
+    return Finish(round);
   }
 
-  // Indices of those whose solver does not compile, and of the others.
-  std::pair<std::vector<size_t>, std::vector<size_t>> ByNeedOfCompiler(
-      std::span<const Candidate> candidates) const {
-    std::pair<std::vector<size_t>, std::vector<size_t>> parts;
+  bool NeedsCompiler(const Candidate& candidate) const {
     const auto& compiling = options_.compiling;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      const bool compiles =
-          std::find(compiling.begin(), compiling.end(), candidates[i].solver) != compiling.end();
-      (compiles ? parts.second : parts.first).push_back(i);
+    return std::find(compiling.begin(), compiling.end(), candidate.solver) != compiling.end();
+  }
+
+  // Nothing is told of a candidate that was given up.
+  void Tell(Round& round, size_t number, Result<std::optional<Qualified>> outcome) {
+    if (!outcome.ok()) {
+      if (round.first_error.ok()) round.first_error = outcome.error();
+      return;
     }
-    return parts;
+    if (!outcome->has_value()) return;
+    Qualified& result = **outcome;
+    Remember(result);
+    const bool is_first = !round.first_passed.has_value() || number < round.first_passed->first;
+    if (is_first && result.trial.failure() == nullptr) {
+      round.first_passed.emplace(number, result.trial.candidate);
+    }
+    round.stream.Tell(std::move(result));
+  }
+
+  Status Finish(const Round& round) {
+    if (!baseline_.has_value() && round.first_passed.has_value()) {
+      baseline_ = round.first_passed->second;
+    }
+    return round.first_error;
   }
 
   // On the kept child, what was compiled for it being in the kernel cache.
@@ -325,7 +387,7 @@ class ChildEvaluator final : public Evaluator {
       result.trial.outcome = *built.failure;
     } else {
       BusyTime busy;
-      auto outcome = QualifyOn(kept_, candidate, busy);
+      auto outcome = QualifyOn(benches_.front(), candidate, busy);
       Append(busy_, std::move(busy));
       if (!outcome.ok() || !outcome->has_value()) return outcome;
       result = std::move(**outcome);
@@ -334,23 +396,18 @@ class ChildEvaluator final : public Evaluator {
     return std::optional<Qualified>(std::move(result));
   }
 
-  // Those of `results` that are there, in order.
-  Result<std::vector<Qualified>> Finished(Results results, const Status& first_error) {
-    std::vector<Qualified> finished;
-    for (auto& result : results) {
-      if (!result.has_value()) continue;
-      Remember(*result);
-      finished.push_back(std::move(*result));
-    }
-    // What did finish counts, whatever happened to a neighbour.
-    if (finished.empty()) ATTUNE_RETURN_IF_ERROR(first_error);
-    if (!baseline_.has_value()) baseline_ = FirstPassed(finished);
-    return finished;
-  }
-
   // Whether one child lists and qualifies until something fails or others are timed: starting one
   // costs more than most candidates.
-  bool KeepsChild() const { return options_.share_children && options_.jobs == 1; }
+  bool KeepsChild() const {
+    return options_.share_children && options_.jobs == 1 && !options_.on_processor;
+  }
+  // Whether children stay, build and verify side by side, and are timed one at a time.
+  bool TakesTurns() const { return options_.share_children && options_.on_processor; }
+
+  // So that nothing of them is left beside others.
+  void EndBenches() {
+    for (Bench& bench : benches_) bench.LeaveTo(dying_);
+  }
 
   // Of children that run candidates. Those that compile never open the device.
   SpareChildren& SparesWithDevice() { return KeepsChild() ? opened_ : spares_; }
@@ -358,8 +415,29 @@ class ChildEvaluator final : public Evaluator {
   Status Occupy(Bench& bench) {
     if (bench.child.has_value()) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, SparesWithDevice().TakeReady(assignment_));
+    const std::lock_guard lock(benches_mutex_);
     bench.child.emplace(std::move(started));
     return Status::Ok();
+  }
+
+  // Waits until nothing else is timed, and has the others stand still until EndTurn.
+  void AwaitTurn(Bench& own) {
+    own.turn = std::unique_lock(turns_);
+    const std::lock_guard lock(benches_mutex_);
+    for (Bench& other : benches_) {
+      if (&other != &own && other.child.has_value()) other.child->Pause();
+    }
+  }
+
+  void EndTurn(Bench& own) {
+    if (!own.turn.owns_lock()) return;
+    {
+      const std::lock_guard lock(benches_mutex_);
+      for (Bench& other : benches_) {
+        if (other.child.has_value()) other.child->Resume();
+      }
+    }
+    own.turn.unlock();
   }
 
   // Nothing if it was given up.
@@ -385,13 +463,15 @@ class ChildEvaluator final : public Evaluator {
   // Whether somebody who fails in this way has nobody but himself to blame, and hurt nobody else:
   // he did not get so far as to run, or his result is wrong and all memory around it as it was
   // (Verify says so first if it is not). Outputs and workspace are poisoned and inputs restored for
-  // each, so that what others left there is no excuse.
-  static bool IsHarmless(FailureKind kind) {
-    return kind == FailureKind::kNotApplicable || kind == FailureKind::kWrongResult;
+  // each, so that what others left there is no excuse. On a processor, what a wrong kernel wrote
+  // beyond that may be anything of its process.
+  bool IsHarmless(FailureKind kind) const {
+    return kind == FailureKind::kNotApplicable ||
+           (kind == FailureKind::kWrongResult && !options_.on_processor);
   }
 
   // Whether the child is as good as new.
-  static bool LeftNothingBehind(const Reply& reply) {
+  bool LeftNothingBehind(const Reply& reply) const {
     const auto* failed = std::get_if<FailedReply>(&reply.content);
     if (failed != nullptr) return IsHarmless(failed->failure.kind) && !failed->device_lost;
     return std::holds_alternative<QualifiedReply>(reply.content);
@@ -411,13 +491,17 @@ class ChildEvaluator final : public Evaluator {
       request.agreement = AgreementRequest{Text(*baseline_), *output_check};
     }
     child.SetReadyBy(bench.ready_by_ns);
+    request.awaits_turn = TakesTurns();
+    if (TakesTurns()) child.SetAwaitTurn([this, &bench] { AwaitTurn(bench); });
     const int64_t asked_ns = SteadyNowNs();
     auto reply = child.Ask(request);
     const int64_t answered_ns = SteadyNowNs();
+    EndTurn(bench);
     Append(busy, child.TakeBusyTime());
     const bool was_given_up = child.was_given_up();
     if (!options_.share_children || !reply || !LeftNothingBehind(*reply)) {
       bench.before.emplace(child.End());
+      const std::lock_guard lock(benches_mutex_);
       bench.child.reset();
     }
     if (was_given_up) return std::optional<Qualified>();
@@ -457,7 +541,9 @@ class ChildEvaluator final : public Evaluator {
   int64_t operand_bytes_ = 0;
   std::map<Candidate, double> quick_ns_;  // Of those that qualified.
   std::optional<Candidate> baseline_;     // Who outputs are compared with.
-  Bench kept_;                            // If KeepsChild().
+  std::mutex benches_mutex_;              // Held while the child of a bench comes or goes.
+  std::deque<Bench> benches_{1};          // That stay: one if KeepsChild(), or for each job.
+  std::mutex turns_;                      // Held by whoever is timed, if TakesTurns().
   DyingChildren dying_;                   // Gone before candidates run. Outlives all that kill.
   BusyTime busy_;
   bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.
@@ -467,6 +553,7 @@ class ChildEvaluator final : public Evaluator {
 
 void ShareIfCostly(const Backend& backend, ChildOptions& options) {
   options.share_children = backend.IsCostlyToOpen();
+  options.on_processor = backend.IsProcessor(options.device);
   options.compiling.clear();
   for (const auto& solver : backend.solvers()) {
     if (solver->traits().compiles) options.compiling.push_back(solver->id());

@@ -29,6 +29,10 @@ struct ChildOptions {
   // again in a child of its own, unless it hung. With one job it lists, too, and lives until others
   // are timed. Backend::IsCostlyToOpen.
   bool share_children = false;
+  // The device is this processor: shared children are as many as jobs, each keeps its compiler
+  // warm, and all others stand still while a candidate is timed. A wrong result ends the child,
+  // whose memory the candidate could reach. Backend::IsProcessor.
+  bool on_processor = false;
   // Another problem usually follows: with shared children, one more opens the device with those of
   // this problem, and waits for the next one. It is gone with the evaluator.
   bool opens_ahead = false;
@@ -56,8 +60,8 @@ struct ChildOptions {
   std::function<void(std::string_view)> on_output = nullptr;
 };
 
-// Has children of `options` share a device of `backend` where it is costly to open, and compute
-// references on it where that pays (PaysOnDevice) and the backend can.
+// Has children share the device of `options`, one of `backend`, where it is costly to open, and
+// compute references on it where that pays (PaysOnDevice) and the backend can.
 void ShareIfCostly(const Backend& backend, ChildOptions& options);
 
 // attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -148,7 +150,9 @@ ChildProcess::ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd sock
       pid_(pid),
       socket_(std::move(socket)),
       output_(std::move(output)),
-      go_on_(options.go_on) {
+      go_on_(options.go_on),
+      pauses_(std::make_unique<Pauses>()) {
+  pauses_->handle = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
 }
@@ -167,6 +171,8 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       ready_by_ns_(other.ready_by_ns_),
       was_given_up_(other.was_given_up_),
       go_on_(std::move(other.go_on_)),
+      await_turn_(std::move(other.await_turn_)),
+      pauses_(std::move(other.pauses_)),
       heard_at_ns_(other.heard_at_ns_),
       busy_(std::move(other.busy_)) {}
 
@@ -186,6 +192,8 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   ready_by_ns_ = other.ready_by_ns_;
   was_given_up_ = other.was_given_up_;
   go_on_ = std::move(other.go_on_);
+  await_turn_ = std::move(other.await_turn_);
+  pauses_ = std::move(other.pauses_);
   heard_at_ns_ = other.heard_at_ns_;
   busy_ = std::move(other.busy_);
   return *this;
@@ -194,7 +202,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 ChildProcess::~ChildProcess() { Kill(); }
 
 bool ChildProcess::AwaitListening() {
-  deadline_ns_ = SteadyNowNs() + kHelloDeadlineNs;
+  deadline_ns_ = NowNs() + kHelloDeadlineNs;
   while (!is_listening_ && AwaitMessage()) {
   }
   return is_listening_;
@@ -204,9 +212,11 @@ tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) { return 
 
 tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passed_fd) {
   phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
+  const auto* qualify = std::get_if<QualifyRequest>(&request);
+  awaits_turn_ = qualify != nullptr && qualify->awaits_turn && await_turn_ != nullptr;
   phase_begin_ns_ = 0;
   heard_at_ns_ = SteadyNowNs();
-  deadline_ns_ = heard_at_ns_ + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
+  deadline_ns_ = NowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
   if (!socket_.is_ours()) return tl::unexpected(Bury(FailureKind::kCrashed, kNoConnection));
   if (const Status sent = WriteFrame(socket_.get(), Encode(request), passed_fd); !sent.ok()) {
     return tl::unexpected(Bury(FailureKind::kCrashed, sent.message()));
@@ -220,11 +230,43 @@ tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
     if (!reply) return reply;
     const bool is_answer = !(std::holds_alternative<PhaseReply>(reply->content) ||
                              std::holds_alternative<ListeningReply>(reply->content));
-    if (!is_answer) continue;
+    if (!is_answer) {
+      if (auto failure = GiveTurnIfAsked(*reply)) return tl::unexpected(std::move(*failure));
+      continue;
+    }
     // Whoever answers between two looks at its size may have been too large all the same.
     if (auto failure = BuryIfTooLarge()) return tl::unexpected(std::move(*failure));
     return reply;
   }
+}
+
+std::optional<Failure> ChildProcess::GiveTurnIfAsked(const Reply& reply) {
+  const auto* phase = std::get_if<PhaseReply>(&reply.content);
+  if (!awaits_turn_ || phase == nullptr || phase->phase != Phase::kMeasure) return std::nullopt;
+  await_turn_();
+  deadline_ns_ = NowNs() + DeadlineNs(phase_);
+  if (WriteFrame(socket_.get(), Encode(TurnRequest{})).ok()) return std::nullopt;
+  return Bury(FailureKind::kCrashed, kNoConnection);
+}
+
+int64_t ChildProcess::NowNs() const {
+  const int64_t now_ns = SteadyNowNs();
+  const int64_t begin_ns = pauses_->begin_ns;
+  return now_ns - pauses_->paused_ns - (begin_ns == 0 ? 0 : now_ns - begin_ns);
+}
+
+void ChildProcess::Pause() {
+  if (!pauses_->handle.is_ours() || pauses_->begin_ns != 0) return;
+  pauses_->begin_ns = SteadyNowNs();
+  ::syscall(SYS_pidfd_send_signal, pauses_->handle.get(), SIGSTOP, nullptr, 0);
+}
+
+void ChildProcess::Resume() {
+  const int64_t begin_ns = pauses_->begin_ns;
+  if (begin_ns == 0) return;
+  ::syscall(SYS_pidfd_send_signal, pauses_->handle.get(), SIGCONT, nullptr, 0);
+  pauses_->paused_ns += SteadyNowNs() - begin_ns;
+  pauses_->begin_ns = 0;
 }
 
 tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
@@ -294,7 +336,7 @@ void ChildProcess::NotePhase(const Reply& reply) {
   if (const auto* phase = std::get_if<PhaseReply>(&reply.content)) {
     phase_ = phase->phase;
     phase_begin_ns_ = reply.at_ns;
-    deadline_ns_ = SteadyNowNs() + DeadlineNs(phase_);
+    deadline_ns_ = NowNs() + DeadlineNs(phase_);
   }
 }
 
@@ -324,14 +366,13 @@ int64_t ChildProcess::PeakResidentBytes() const {
 }
 
 std::optional<Failure> ChildProcess::BuryIfTooLate() {
-  const int64_t now_ns = SteadyNowNs();
-  if (now_ns > deadline_ns_) {
+  if (NowNs() > deadline_ns_) {
     return Bury(FailureKind::kTimedOut,
                 fmt::format("Phase {} took longer than its deadline ({} ms).", Name(phase_),
                             DeadlineNs(phase_) / 1'000'000));
   }
   const bool makes_ready = phase_ == Phase::kBuild || phase_ == Phase::kLoad;
-  if (!makes_ready || now_ns <= ready_by_ns_) return std::nullopt;
+  if (!makes_ready || SteadyNowNs() <= ready_by_ns_) return std::nullopt;
   was_given_up_ = true;
   return Bury(FailureKind::kTimedOut,
               fmt::format("Phase {} was ended: the time for it was over.", Name(phase_)));

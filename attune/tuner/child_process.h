@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -86,6 +88,15 @@ class ChildProcess {
   // child is killed when it says no, and was_given_up().
   void SetGoOn(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
 
+  // Called when a candidate that it qualifies is ready to be timed, which waits until this returns;
+  // null: nothing is waited for.
+  void SetAwaitTurn(std::function<void()> await_turn) { await_turn_ = std::move(await_turn); }
+
+  // Stops and continues it, on any thread while another one waits for an answer. Meanwhile its
+  // deadlines stand still, too.
+  void Pause();
+  void Resume();
+
   // What it is asked from now on may run for so long, instead of the deadline of the options.
   void SetRunDeadline(int64_t run_deadline_ns) { options_.run_deadline_ns = run_deadline_ns; }
 
@@ -113,11 +124,22 @@ class ChildProcess {
   BusyTime TakeBusyTime();
 
  private:
+  // Of the process: pidfd_open, if the system can, and how long it stood still.
+  struct Pauses {
+    UniqueFd handle;
+    std::atomic<int64_t> paused_ns = 0;  // Until the last one ended,
+    std::atomic<int64_t> begin_ns = 0;   // and when the one that lasts began; 0 if none does.
+  };
+
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
+  // Of a clock that stands still while the child does.
+  int64_t NowNs() const;
 
   // With `passed_fd`, see WriteFrame.
   tl::expected<Reply, Failure> Ask(const Request& request, int passed_fd);
   tl::expected<Reply, Failure> AwaitAnswer();
+  // If `reply` says that what is qualified waits for its turn, this waits in its place.
+  std::optional<Failure> GiveTurnIfAsked(const Reply& reply);
   // The next message, of any kind.
   tl::expected<Reply, Failure> AwaitMessage();
   // Waits for something on either descriptor and reads it.
@@ -152,7 +174,10 @@ class ChildProcess {
   int64_t ready_by_ns_ = std::numeric_limits<int64_t>::max();
   bool was_given_up_ = false;
   std::function<bool()> go_on_;
-  int64_t heard_at_ns_ = 0;  // When it was asked, or said anything, last.
+  std::function<void()> await_turn_;
+  bool awaits_turn_ = false;        // Whoever is qualified.
+  std::unique_ptr<Pauses> pauses_;  // Stays in its place when this moves.
+  int64_t heard_at_ns_ = 0;         // When it was asked, or said anything, last.
   BusyTime busy_;
 };
 

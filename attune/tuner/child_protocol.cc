@@ -205,6 +205,7 @@ ConditionsReply ReadConditions(FieldReader& reader) {
 QualifyRequest ReadQualify(FieldReader& reader) {
   QualifyRequest qualify;
   qualify.candidate = reader.String("candidate");
+  qualify.awaits_turn = reader.FlagOrFalse("awaits_turn");
   if (!reader.Has("against")) return qualify;
   qualify.agreement = AgreementRequest{reader.String("against"),
                                        {reader.Tolerance("atol"), reader.Tolerance("rtol")}};
@@ -284,11 +285,13 @@ std::string Encode(const Request& request) {
                  [&](const QualifyRequest& qualify) {
                    json["type"] = "qualify";
                    json["candidate"] = qualify.candidate;
+                   if (qualify.awaits_turn) json["awaits_turn"] = true;
                    if (!qualify.agreement.has_value()) return;
                    json["against"] = qualify.agreement->against;
                    json["atol"] = qualify.agreement->tolerance.atol;
                    json["rtol"] = qualify.agreement->tolerance.rtol;
                  },
+                 [&](const TurnRequest&) { json["type"] = "turn"; },
                  [&](const LoadRequest& load) {
                    json["type"] = "load";
                    json["candidate"] = load.candidate;
@@ -321,6 +324,7 @@ std::string Encode(const Request& request) {
                    json["device"] = compile.device;
                    json["problem"] = compile.problem;
                    json["candidate"] = compile.candidate;
+                   if (compile.is_draft) json["draft"] = true;
                  },
                  [&](const ReferenceRequest& reference) {
                    json["type"] = "reference";
@@ -410,6 +414,8 @@ Result<Request> DecodeRequest(std::string_view text) {
     request = hello;
   } else if (type == "qualify") {
     request = ReadQualify(reader);
+  } else if (type == "turn") {
+    request = TurnRequest{};
   } else if (type == "load") {
     request = LoadRequest{reader.String("candidate")};
   } else if (type == "time") {
@@ -435,6 +441,7 @@ Result<Request> DecodeRequest(std::string_view text) {
     compile.device = reader.String("device");
     compile.problem = reader.String("problem");
     compile.candidate = reader.String("candidate");
+    compile.is_draft = reader.FlagOrFalse("draft");
     request = compile;
   } else if (type == "reference") {
     ReferenceRequest reference;

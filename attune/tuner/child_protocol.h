@@ -19,7 +19,7 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 10;
+inline constexpr int kChildProtocolVersion = 11;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -41,7 +41,11 @@ struct AgreementRequest {
 struct QualifyRequest {
   std::string candidate;
   std::optional<AgreementRequest> agreement = {};
+  // Behind the phase `measure` it waits for a TurnRequest before it times anything.
+  bool awaits_turn = false;
 };
+// Whoever waits may time its candidate now.
+struct TurnRequest {};
 struct LoadRequest {
   std::string candidate;
 };
@@ -74,6 +78,7 @@ struct CompileRequest {
   std::string device;
   std::string problem;
   std::string candidate;
+  bool is_draft = false;  // BuildRequest::is_draft.
 };
 // Before a hello: computes the reference of a problem on the device, which stays open for the
 // hello. Travels with the descriptor of the problem's data, which are not sealed yet.
@@ -84,7 +89,7 @@ struct ReferenceRequest {
 };
 using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest,
                              ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest,
-                             MeterChildRequest>;
+                             MeterChildRequest, TurnRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <memory>
@@ -132,7 +133,7 @@ class EvaluationServer {
     ATTUNE_ASSIGN_OR_RETURN(const Config config, solver->DefaultConfig(problem, device_->target()));
     ATTUNE_ASSIGN_OR_RETURN(ReferenceDraft draft, ReferenceDraft::Map(problem, data_fd.get()));
     ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kBuild}));
-    const BuildOutcome built = builder_.Build({solver, problem, config}, device_->target());
+    const BuildOutcome built = builder_.Build({solver, problem, config, true}, device_->target());
     if (built.failure() != nullptr) return std::optional(*built.failure());
     ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kLoad}));
     const auto executable = solver->Load(*built.artifact(), problem, config, *device_);
@@ -180,7 +181,7 @@ class EvaluationServer {
     }
     ATTUNE_ASSIGN_OR_RETURN(const Target target, TargetOf(*backend, request.device));
     ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kBuild}));
-    return builder_.Build({solver, problem, candidate.config}, target);
+    return builder_.Build({solver, problem, candidate.config, request.is_draft}, target);
   }
 
   // What the driver tells of a device without opening it.
@@ -209,7 +210,10 @@ class EvaluationServer {
     data_.emplace(std::move(data));
     // A phase that cannot be reported has no reader any more; the next request ends the
     // conversation.
-    const auto on_phase = [this](Phase phase) { (void)Send(PhaseReply{phase}); };
+    const auto on_phase = [this](Phase phase) {
+      (void)Send(PhaseReply{phase});
+      if (phase == Phase::kMeasure && awaits_turn_) AwaitTurn();
+    };
     EvaluationTerms terms;
     terms.rotation_bytes = hello.rotation_bytes;
     terms.warm_up_launches = hello.warm_up_launches;
@@ -233,9 +237,24 @@ class EvaluationServer {
       ATTUNE_ASSIGN_OR_RETURN(Candidate against, ParseCandidate(request.agreement->against));
       agreement = Agreement{std::move(against), request.agreement->tolerance};
     }
+    awaits_turn_ = request.awaits_turn;
     auto qualified = runner_->Qualify(candidate, agreement);
+    awaits_turn_ = false;
     if (qualified) return Send(QualifiedReply{*qualified});
     return SendFailure(std::move(qualified.error()));
+  }
+
+  // A parent that is gone, or asks for something else, ends the conversation at the next request.
+  void AwaitTurn() {
+    const auto request = NextRequest();
+    if (request.ok() && request->has_value() && std::holds_alternative<TurnRequest>(**request)) {
+      return;
+    }
+    ::shutdown(socket_fd_, SHUT_RD);
+  }
+
+  static Status Answer(const TurnRequest&) {
+    return InvalidArgument("Nothing waits for a turn here.");
   }
 
   Status Answer(const LoadRequest& request) {
@@ -322,6 +341,7 @@ class EvaluationServer {
   std::string device_spec_;
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
+  bool awaits_turn_ = false;  // Whoever is qualified, before it is timed.
   size_t loaded_count_ = 0;
   SolverId listed_solver_ = {"", 0};  // Whose list `listed_` is.
   std::vector<Config> listed_;

@@ -1,8 +1,56 @@
 #include "attune/tuner/evaluator.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace attune {
+namespace {
+
+// A list, of which every candidate is ready at once.
+class ListStream final : public CandidateStream {
+ public:
+  ListStream(std::span<const Candidate> candidates, const QualifiedListener& on_each)
+      : candidates_(candidates), on_each_(on_each) {}
+
+  std::optional<Candidate> Next() override {
+    if (next_ == candidates_.size()) return std::nullopt;
+    return candidates_[next_++];
+  }
+  void Tell(Qualified result) override {
+    if (on_each_) on_each_(result);
+    results_.push_back(std::move(result));
+  }
+  bool IsOver() override { return false; }
+  size_t size_limit() const override { return candidates_.size(); }
+
+  std::vector<Qualified> TakeResults() {
+    const auto place = [this](const Qualified& result) {
+      return std::find(candidates_.begin(), candidates_.end(), AskedOf(result));
+    };
+    std::stable_sort(results_.begin(), results_.end(),
+                     [&](const Qualified& a, const Qualified& b) { return place(a) < place(b); });
+    return std::move(results_);
+  }
+
+ private:
+  const std::span<const Candidate> candidates_;
+  const QualifiedListener& on_each_;
+  size_t next_ = 0;
+  std::vector<Qualified> results_;
+};
+
+}  // namespace
+
+Result<std::vector<Qualified>> Evaluator::Qualify(std::span<const Candidate> candidates,
+                                                  const QualifyTime& time,
+                                                  const QualifiedListener& on_each) {
+  ListStream stream(candidates, on_each);
+  const Status qualified = QualifyFrom(stream, time);
+  std::vector<Qualified> results = stream.TakeResults();
+  // What did finish counts, whatever happened to a neighbour.
+  if (results.empty()) ATTUNE_RETURN_IF_ERROR(qualified);
+  return results;
+}
 
 void Append(BusyTime& to, BusyTime from) {
   to.intervals.insert(to.intervals.end(), from.intervals.begin(), from.intervals.end());

@@ -66,6 +66,23 @@ Status EvaluationStatus(const Status& status);
 // Told each result as it comes, one at a time, on whatever thread. May be null.
 using QualifiedListener = std::function<void(const Qualified&)>;
 
+// Candidates that are qualified as there is room for them, and what comes of each: whoever searches
+// learns from one result while others are built. Called on any thread, one call at a time.
+class CandidateStream {
+ public:
+  virtual ~CandidateStream() = default;
+
+  // The next candidate; nothing if there is none before another result is told, or none at all.
+  virtual std::optional<Candidate> Next() = 0;
+  // In any order, each once. What was given up is not told.
+  virtual void Tell(Qualified result) = 0;
+  // Whether nothing more is worth beginning. May become true at any moment, not false again.
+  virtual bool IsOver() = 0;
+  // At most so many come, kUnlimited if nobody knows.
+  virtual size_t size_limit() const = 0;
+  static constexpr size_t kUnlimited = size_t{1} << 32;
+};
+
 // Not thread-safe. One problem at a time.
 class Evaluator {
  public:
@@ -83,27 +100,32 @@ class Evaluator {
   // first.
   virtual Result<std::vector<Config>> List(const SolverId& solver) = 0;
 
-  // Builds, loads, verifies and briefly runs each candidate, several at once where that is
-  // possible. One result for each, in order, without those that were not begun or given up by
-  // `time`; of a solver that searches (SolverTraits::searches) for what was found, which may be the
-  // same for several. A Status means that evaluation itself is impossible (no child can be
-  // started).
-  virtual Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                                 const QualifyTime& time,
-                                                 const QualifiedListener& on_each) = 0;
+  // Builds, loads, verifies and briefly runs each candidate of `stream`, several at once where that
+  // is possible. Returns when none is under way and none comes. Not told are those that were given
+  // up by `time`; of a solver that searches (SolverTraits::searches) what was found is told, which
+  // may be the same for several. A Status means that evaluation itself is impossible (no child can
+  // be started).
+  virtual Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) = 0;
+
+  // The same for `candidates`, which are begun in order: what was told, in that order.
+  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
+                                         const QualifyTime& time, const QualifiedListener& on_each);
 
   // What came of candidates of this problem in an earlier process, under the same terms: those that
   // passed may be timed and compared with as if they had qualified here.
   virtual void TakeOver(std::span<const Qualified>) {}
 
-  // How many candidates Qualify does well to be given at once: a searcher hears of them only when
-  // all are done, and whoever works side by side waits for the last one.
+  // How many candidates it does well to be given before the first result is told.
   virtual size_t batch_size() const { return 16; }
 
   // Makes qualified candidates ready to be timed side by side. The timer must not outlive this
   // object, and is invalid after the next Begin. Workspaces and operands are shared.
   virtual Result<std::unique_ptr<BlockTimer>> StartTiming(
       std::span<const Candidate> candidates) = 0;
+
+  // Builds what programs load of a candidate that was chosen, where it was tried as a draft
+  // (Drafter). What goes wrong is found out by whoever loads it, and compiles then.
+  virtual void BuildForUse(const Candidate&) {}
 
   // What ran since Begin, for the shares of useful time.
   virtual BusyTime TakeBusyTime() = 0;

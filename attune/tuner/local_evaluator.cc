@@ -74,23 +74,25 @@ class LocalEvaluator final : public Evaluator {
     return Unavailable(configs.error().message);
   }
 
-  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time,
-                                         const QualifiedListener& on_each) override {
-    std::vector<Qualified> results;
+  Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) override {
     std::optional<Agreement> agreement;
     if (terms_.output_check.has_value() && baseline_.has_value()) {
       agreement = Agreement{*baseline_, *terms_.output_check};
     }
-    for (const Candidate& candidate : candidates) {
-      if (SteadyNowNs() >= time.begin_by_ns && !results.empty()) break;
+    std::optional<Candidate> first_passed;
+    bool has_begun = false;
+    while (!has_begun || (!stream.IsOver() && SteadyNowNs() < time.begin_by_ns)) {
+      const std::optional<Candidate> candidate = stream.Next();
+      if (!candidate.has_value()) break;
+      has_begun = true;
       const int64_t begin_ns = SteadyNowNs();
-      results.push_back(QualifyOne(candidate, agreement));
+      Qualified result = QualifyOne(*candidate, agreement);
       busy_.intervals.push_back({begin_ns, SteadyNowNs()});
-      if (on_each) on_each(results.back());
+      if (!first_passed.has_value()) first_passed = FirstPassed({&result, 1});
+      stream.Tell(std::move(result));
     }
-    if (!baseline_.has_value()) baseline_ = FirstPassed(results);
-    return results;
+    if (!baseline_.has_value()) baseline_ = first_passed;
+    return Status::Ok();
   }
 
   void TakeOver(std::span<const Qualified> results) override {

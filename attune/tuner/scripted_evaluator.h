@@ -100,18 +100,18 @@ class ScriptedEvaluator final : public Evaluator {
     clock_.Advance(list_ns_);
     return listed_;
   }
-  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time,
-                                         const QualifiedListener& on_each) override {
-    batches_.push_back(candidates.size());
-    std::vector<Qualified> results;
-    for (const Candidate& candidate : candidates) {
-      if (!results.empty() && clock_.NowNs() >= time.begin_by_ns) break;
+  Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) override {
+    size_t& begun = batches_.emplace_back(0);
+    while (begun == 0 || (!stream.IsOver() && clock_.NowNs() < time.begin_by_ns)) {
+      const std::optional<Candidate> next = stream.Next();
+      if (!next.has_value()) break;
+      ++begun;
+      const Candidate& candidate = *next;
       const double time_ns = TimeOf(candidate);
       const int64_t begin_ns = clock_.NowNs();
       clock_.Advance(std::llround(2 * time_ns / 2));
       busy_.of_device.push_back({begin_ns, clock_.NowNs()});
-      Qualified& result = results.emplace_back();
+      Qualified result;
       result.trial.candidate = candidate;
       result.trial.role = TrialRole::kQualify;
       result.quick_ns = time_ns * (1 + (is_fair_ ? 0 : 0.2 * random_.Uniform()));
@@ -131,9 +131,9 @@ class ScriptedEvaluator final : public Evaluator {
         result.trial.candidate.config = {{"p", found->second}};
         result.quick_ns = TimeOf(result.trial.candidate);
       }
-      if (on_each) on_each(result);
+      stream.Tell(std::move(result));
     }
-    return results;
+    return Status::Ok();
   }
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
     std::vector<double> times_ns;
@@ -180,7 +180,7 @@ class ScriptedEvaluator final : public Evaluator {
   // From now on whoever qualifies is timed as if it were alone.
   void QualifyFairly() { is_fair_ = true; }
 
-  // How many candidates each call of Qualify had.
+  // How many candidates were begun by each call of Qualify and QualifyFrom.
   const std::vector<size_t>& batches() const { return batches_; }
 
  private:

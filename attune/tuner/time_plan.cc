@@ -37,6 +37,14 @@ int64_t ReservedNs(std::span<const TimingCost> costs, size_t finalists, int64_t 
   return std::min(wanted_ns, std::max(most_ns, FinalNs(costs, finalists, kFirstLookRounds)));
 }
 
+// Of a decision: rounds beyond which a final hardly changes its mind, and the share of the time up
+// to which they are worth it.
+constexpr int64_t kEnoughRounds = 48;
+constexpr double kRoundsShare = 0.15;
+// A race of about so many, half of whom stay for a few rounds.
+constexpr int64_t kEntrants = 8;
+constexpr int64_t kRaceRounds = 3;
+
 }  // namespace
 
 int LaunchesPerBlock(double launch_ns) {
@@ -64,6 +72,20 @@ size_t AffordableFinalists(std::span<const TimingCost> costs, size_t max_count,
   size_t count = std::min(max_count, costs.size() - 1);
   while (count > 1 && FinalNs(costs, count, kReservedRounds) > available_ns) --count;
   return count;
+}
+
+int64_t DecisionNs(const TimingCost& baseline, const TimingCost& best, int64_t available_ns) {
+  const TimingCost finalists[] = {baseline, best, best, best};
+  const int64_t round_ns = std::max<int64_t>(baseline.block_ns + 3 * best.block_ns, 1);
+  const auto worth_ns = static_cast<int64_t>(kRoundsShare * static_cast<double>(available_ns));
+  const int64_t rounds = std::clamp<int64_t>(worth_ns / round_ns, kReservedRounds, kEnoughRounds);
+  const int64_t first_pass_ns =
+      baseline.load_ns + baseline.first_block_ns + kEntrants * (best.load_ns + best.first_block_ns);
+  const int64_t race_ns =
+      first_pass_ns + kRaceRounds * (baseline.block_ns + kEntrants / 2 * best.block_ns);
+  const int64_t decision_ns = race_ns + FinalNs(finalists, 3, static_cast<int>(rounds));
+  if (decision_ns <= available_ns / 2) return decision_ns;
+  return std::max(available_ns / 2, FinalNs(finalists, 1, kFirstLookRounds));
 }
 
 TimePlan PlanTime(std::span<const TimingCost> costs, size_t max_finalists, int64_t available_ns,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attune/base/fingerprint.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/tuner/awaited_turn.h"
 #include "attune/tuner/device_listing.h"
 #include "attune/tuner/final_conditions.h"
@@ -16,21 +17,14 @@
 namespace attune {
 namespace {
 
-// How the time of a problem is divided at most: finding candidates, screening, and the rest for the
-// final. Where launches are long, the final takes more of it (time_plan.h).
-constexpr double kSearchShare = 0.5;
-constexpr double kMinSearchShare = 0.25;
+// Of the time of a problem, what screening gets at most, and the final at least.
 constexpr double kScreenShare = 0.3;
-// The final decides; it gets this much even if the stages before overran.
 constexpr double kMinFinalShare = 0.2;
 constexpr size_t kFinalists = 3;
 // So long a reference may take however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
 // No limit is written as 0: what is over leaves this.
 constexpr int64_t kLeastReferenceNs = 1;
-
-// Of two limits, of which 0 is none.
-int64_t Earlier(int64_t a, int64_t b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
 template <class Runners>
 std::vector<TimingCost> CostsOf(const Runners& runners) {
@@ -168,189 +162,16 @@ Status TuningSession::BeginSet() {
   }
   LeaveOut(quarantined_, options_.retry_quarantined, past);
   // A search that overran its share, or slept, leaves the rest of the time as it is.
-  searched_ns_ = std::min(past.searched_ns, ShareNs(kSearchShare));
+  searched_ns_ = std::min(past.searched_ns, ShareNs(kMaxSearchShare));
   end_ns_ -= searched_ns_;
   qualifier_.Begin(set.id, std::move(past));
   return parts_.store->BeginSet(set);
 }
 
-Status TuningSession::QualifyDefaults(CandidateSource& source) {
-  Report(Stage::kQualify);
-  std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
-  defaults_ = batch;
-  if (served_.has_value()) IncludeEarly(*served_, batch);
-  if (standing_.has_value()) IncludeEarly(standing_->candidate, batch);
-  // Whoever is compared with the default, or left out for it, waits until it is known to work.
-  const bool is_awaited = options_.terms.output_check.has_value() || pruning_.has_value();
-  while (is_awaited && passed_.empty() && !batch.empty()) {
-    const Candidate first = batch.front();
-    batch.erase(batch.begin());
-    ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, {first})));
-  }
-  batch = WithoutQuarantined(source, std::move(batch));
-  ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, batch));
-  // Where the first is wrong and took the time of the others: one more at a time, until there is a
-  // baseline, or the run is over.
-  for (size_t left = batch.size() + 1; passed_.empty() && batch.size() < left;) {
-    const int64_t last_ns = Earlier(run_end_ns_, longest_end_ns_);
-    if (last_ns > 0 && parts_.clock->NowNs() >= last_ns) break;
-    left = batch.size();
-    std::erase_if(batch, [this](const Candidate& each) { return !unfinished_.contains(each); });
-    ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, batch));
-  }
-  return Status::Ok();
-}
-
-Status TuningSession::QualifyOthers(CandidateSource& source) {
-  std::vector<Candidate> batch = Ask(source);
-  while (!batch.empty()) {
-    ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
-    if (parts_.clock->NowNs() >= SearchDeadlineNs()) return RecallOthers(source);
-    if (pruning_.has_value() && pruning_->IsDone()) return Status::Ok();
-    batch = Ask(source);
-  }
-  return Status::Ok();
-}
-
-Status TuningSession::RecallOthers(CandidateSource& source) {
-  while (qualifier_.HasMore()) {
-    std::vector<Candidate> batch = Ask(source);
-    if (batch.empty()) break;
-    batch = WithoutQuarantined(source, std::move(batch));
-    const std::vector<Qualified> known = qualifier_.Recall(batch);
-    // Somebody else went on differently from here.
-    if (known.empty() && !batch.empty()) break;
-    progress_.considered += static_cast<int64_t>(known.size());
-    Learn(source, batch, known);
-  }
-  return Status::Ok();
-}
-
-bool TuningSession::IsStanding(const Candidate& candidate) const {
-  return standing_.has_value() && standing_->candidate == candidate;
-}
-
-void TuningSession::IncludeEarly(const Candidate& candidate, std::vector<Candidate>& defaults) {
-  const auto found = std::find(defaults.begin(), defaults.end(), candidate);
-  // Early, because the time may be over soon, but behind the first, which is the baseline.
-  const auto second = defaults.begin() + std::min<std::ptrdiff_t>(1, std::ssize(defaults));
-  if (found == defaults.end()) {
-    early_.emplace(candidate, std::nullopt);
-    defaults.insert(second, candidate);
-  } else if (found > second) {
-    std::rotate(second, found, found + 1);
-  }
-}
-
-std::vector<Candidate> TuningSession::Ask(CandidateSource& source) {
-  for (;;) {
-    std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
-    const size_t asked = batch.size();
-    std::erase_if(batch, [&](const Candidate& candidate) {
-      const auto known = early_.extract(candidate);
-      if (!known.empty()) source.Tell(candidate, known.mapped());
-      return !known.empty();
-    });
-    if (!batch.empty() || asked == 0) return batch;
-  }
-}
-
-void TuningSession::Tell(CandidateSource& source, const Candidate& candidate,
-                         std::optional<double> time_ns) {
-  const auto early = early_.find(candidate);
-  if (early == early_.end()) {
-    source.Tell(candidate, time_ns);
-  } else {
-    early->second = time_ns;
-  }
-}
-
-std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source,
-                                                         std::vector<Candidate> batch) {
-  std::erase_if(batch, [&](const Candidate& candidate) {
-    if (!quarantined_.contains(candidate) || qualifier_.Knows(candidate)) return false;
-    ++report_.quarantined;
-    Tell(source, candidate, std::nullopt);
-    return true;
-  });
-  return WithoutHopeless(source, std::move(batch));
-}
-
-Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch) {
-  if (batch.empty()) return Status::Ok();
-  progress_.considered += static_cast<int64_t>(batch.size());
-  Report(Stage::kQualify);
-  ATTUNE_ASSIGN_OR_RETURN(
-      const std::vector<Qualified> results,
-      qualifier_.Qualify(batch, TimeToQualify({end_ns_, options_.per_problem_ns,
-                                               Earlier(run_end_ns_, longest_end_ns_)},
-                                              SearchDeadlineNs(), !passed_.empty())));
-  progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
-  Learn(source, batch, results);
-  return Status::Ok();
-}
-
-void TuningSession::NoteFailure(const Failure& failure) {
-  if (report_.failures.empty()) report_.first_failure = failure.message;
-  ++report_.failures[failure.kind];
-}
-
-void TuningSession::Learn(CandidateSource& source, const std::vector<Candidate>& batch,
-                          const std::vector<Qualified>& results) {
-  unfinished_.insert(batch.begin(), batch.end());
-  for (const Qualified& result : results) unfinished_.erase(AskedOf(result));
-  for (const Qualified& result : results) {
-    const Trial& trial = result.trial;
-    if (const Failure* failure = trial.failure()) {
-      NoteFailure(*failure);
-      ++progress_.failed;
-      Tell(source, AskedOf(result), std::nullopt);
-      continue;
-    }
-    ++progress_.qualified;
-    std::replace(defaults_.begin(), defaults_.end(), AskedOf(result), trial.candidate);
-    Tell(source, AskedOf(result), result.quick_ns);
-    if (pruning_.has_value()) pruning_->NoteMeasured(result.quick_ns);
-    // Searches may find the standing choice, or one thing twice.
-    const bool is_known = std::any_of(passed_.begin(), passed_.end(), [&](const Runner& runner) {
-      return runner.candidate == trial.candidate;
-    });
-    if (!is_known) passed_.push_back(RunnerOf(result));
-  }
-  Report(Stage::kQualify);
-}
-
-TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const {
-  const Trial& trial = qualified.trial;
-  Runner runner;
-  runner.candidate = trial.candidate;
-  runner.quick_ns = qualified.quick_ns;
-  // Nothing tells yet how long it takes to displace the caches; a race finds out.
-  runner.launches = options_.cache == CacheState::kCold ? 1 : LaunchesPerBlock(qualified.quick_ns);
-  runner.cost = EstimateCost(qualified.quick_ns, trial.load_ns);
-  runner.qualified = trial;
-  return runner;
-}
-
-// More candidates are worth nothing if the time to decide about the best of those that are known
-// goes with them.
-int64_t TuningSession::SearchDeadlineNs() const {
-  const int64_t left_ns = std::max<int64_t>(end_ns_ - search_begin_ns_, 0);
-  const auto after = [&](double share) {
-    return search_begin_ns_ + static_cast<int64_t>(share * static_cast<double>(left_ns));
-  };
-  if (passed_.size() < 2) return after(kSearchShare);
-  const auto best =
-      std::min_element(passed_.begin(), passed_.end(),
-                       [](const Runner& a, const Runner& b) { return a.quick_ns < b.quick_ns; });
-  const TimingCost costs[] = {passed_.front().cost, best->cost};
-  return std::clamp(end_ns_ - FinalNs(costs, 1, kFirstLookRounds), after(kMinSearchShare),
-                    after(kSearchShare));
-}
-
 Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Runner> field) {
   // A search that overran takes nothing from those who decide.
-  end_ns_ = std::max(end_ns_, parts_.clock->NowNs() + ShareNs(1 - kSearchShare));
+  const int64_t decision_ns = DecisionNs(options_.per_problem_ns);
+  end_ns_ = std::max(end_ns_, parts_.clock->NowNs() + std::min(decision_ns, ShareNs(0.5)));
   while (!field.empty()) {
     const TimePlan plan = PlanTime(CostsOf(field), kFinalists, end_ns_ - parts_.clock->NowNs(),
                                    ShareNs(kScreenShare));
@@ -481,7 +302,10 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
-  final_options.budget_ns = std::max(end_ns_ - parts_.clock->NowNs(), ShareNs(kMinFinalShare));
+  // Enough for a first look, if that is little, even where the stages before overran.
+  const int64_t first_look_ns = FinalNs(CostsOf(finalists), finalists.size() - 1, kFirstLookRounds);
+  final_options.budget_ns =
+      std::max(end_ns_ - parts_.clock->NowNs(), std::min(first_look_ns, ShareNs(kMinFinalShare)));
   final_options.limits = options_.limits;
   final_options.margin = options_.select.margin;
   final_options.confidence = options_.select.confidence;
@@ -517,6 +341,10 @@ Status TuningSession::Conclude() {
   Report(Stage::kRecord);
   ATTUNE_RETURN_IF_ERROR(RecordPruned());
   ATTUNE_RETURN_IF_ERROR(Decide());
+  // Programs get the source of a user's kernel, and compile it themselves.
+  if (report_.choice.has_value() && !IsOwnKernel(problem_)) {
+    parts_.evaluator->BuildForUse(report_.choice->candidate);
+  }
   report_.considered = progress_.considered;
   report_.taken_over = qualifier_.recalled_count();
   if (report_.taken_over > 0) {

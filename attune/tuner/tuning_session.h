@@ -1,6 +1,8 @@
 // The stages of tuning one problem, in order. Used once, by Tuner.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -61,20 +63,24 @@ class TuningSession {
   Status TimeAll(const TuneBounds& bounds);
   Status MakeReference(const TuneBounds& bounds);
   Status BeginSet();
+  class SearchStream;
   Status QualifyDefaults(CandidateSource& source);
   Status QualifyOthers(CandidateSource& source);
   // What a tuning that was cut off tried of what `source` asks for, when the time for more is over.
   Status RecallOthers(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
+  // What screening and the final take of `available_ns`.
+  int64_t DecisionNs(int64_t available_ns) const;
+  QualifyTime TimeFor(int64_t begin_by_ns) const;
   Runner RunnerOf(const Qualified& qualified) const;
   Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
-  // What came of `batch`.
-  void Learn(CandidateSource& source, const std::vector<Candidate>& batch,
-             const std::vector<Qualified>& results);
+  void Begins(const Candidate& candidate);
+  void Learn(CandidateSource& source, const Qualified& result);
+  bool PruningIsDone() const { return pruning_.has_value() && pruning_->IsDone(); }
   void NoteFailure(const Failure& failure);
   // As those of the source, of which the standing choice and what is served may or may not be some:
   // they are qualified once, and the source gets their times when it asks for them.
-  std::vector<Candidate> Ask(CandidateSource& source);
+  std::vector<Candidate> Ask(CandidateSource& source, size_t max_count, bool is_idle);
   void Tell(CandidateSource& source, const Candidate& candidate, std::optional<double> time_ns);
   // Puts it behind the first of the defaults.
   void IncludeEarly(const Candidate& candidate, std::vector<Candidate>& defaults);
@@ -126,6 +132,10 @@ class TuningSession {
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
   void Report(Stage stage);
+  // The earlier of two limits, of which 0 is none.
+  static int64_t Earlier(int64_t a, int64_t b) {
+    return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
+  }
   // What share of the time of a problem is, in nanoseconds.
   int64_t ShareNs(double share) const;
   uint64_t DataSeed() const;

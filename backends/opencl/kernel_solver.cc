@@ -62,6 +62,14 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
                     file_.compile_options);
 }
 
+Result<BuildRecipe> KernelSolver::DraftRecipe(const Problem& problem, const Config& config,
+                                              const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.FindLike(target));
+  if (!entry->is_pocl || file_.is_binary) return BuildRecipe();
+  ATTUNE_ASSIGN_OR_RETURN(BuildRecipe recipe, Recipe(problem, config, target));
+  return DraftOf(std::move(recipe));
+}
+
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {
   if (file_.is_binary) return Artifact{recipe.source};
   return BuildArtifact(inventory_, recipe);

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "attune/kernel/kernel_file.h"
+#include "attune/solver/drafter.h"
 #include "attune/solver/solver.h"
 #include "backends/opencl/inventory.h"
 
 namespace attune::opencl {
 
 // Thread-safe: immutable but for the Inventory, which is.
-class KernelSolver final : public Solver {
+class KernelSolver final : public Solver, public Drafter {
  public:
   // Borrows `inventory`.
   KernelSolver(const Inventory& inventory, kernel::KernelFile file);
@@ -23,6 +24,9 @@ class KernelSolver final : public Solver {
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override;
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override;
+  // On PoCL: see DraftOf.
+  Result<BuildRecipe> DraftRecipe(const Problem& problem, const Config& config,
+                                  const Target& target) const override;
   Result<Artifact> Build(const BuildRecipe& recipe) const override;
   Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
                                            const Config& config, Device& device) const override;

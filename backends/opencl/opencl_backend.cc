@@ -103,6 +103,14 @@ class OpenClBackendImpl final : public Backend {
     return std::unique_ptr<Device>(std::move(device));
   }
 
+  // PoCL reads a library of bitcode of its own, for 0.4 s, when a process compiles for the first
+  // time.
+  bool IsCostlyToOpen() const override { return true; }
+  bool IsProcessor(std::string_view spec) const override {
+    const auto entry = inventory_.Find(spec);
+    return entry.ok() && (*entry)->is_cpu;
+  }
+
   Result<Peaks> MeasurePeaks(Device& device) const override {
     auto* opencl = dynamic_cast<OpenClDevice*>(&device);
     if (opencl == nullptr) return InvalidArgument("This device is not of the OpenCL backend.");

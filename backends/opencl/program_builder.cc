@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kStandard = "-cl-std=CL1.2";
 constexpr std::string_view kStandardOption = "-cl-std=";
 constexpr std::string_view kWarmUpMark = "// attune warm-up ";
+// First line of the source of a draft; with the options behind it, of its artifact.
+constexpr std::string_view kDraftMark = "// attune draft ";
 
 std::string BuildLog(cl_program program, cl_device_id device) {
   size_t size = 0;
@@ -28,14 +30,14 @@ std::string BuildLog(cl_program program, cl_device_id device) {
 }
 
 // `log` gets the compiler's warnings.
-Result<ProgramHandle> CompileSource(const OpenClDevice& device, const BuildRecipe& recipe,
-                                    std::string& log) {
+Result<ProgramHandle> CompileSource(cl_context context, const DeviceEntry& entry,
+                                    const BuildRecipe& recipe, std::string& log) {
   cl_int code = CL_SUCCESS;
   const char* text = recipe.source.data();
   const size_t length = recipe.source.size();
-  ProgramHandle program(clCreateProgramWithSource(device.context(), 1, &text, &length, &code));
+  ProgramHandle program(clCreateProgramWithSource(context, 1, &text, &length, &code));
   ATTUNE_RETURN_IF_ERROR(ClStatus(code, "Cannot create a program from source"));
-  const cl_device_id id = device.entry().device;
+  const cl_device_id id = entry.device;
   // PoCL's clang prints its warning count to standard error.
   const std::string options = recipe.warns ? recipe.options : recipe.options + " -w";
   code = clBuildProgram(program.get(), 1, &id, options.c_str(), nullptr, nullptr);
@@ -43,7 +45,7 @@ Result<ProgramHandle> CompileSource(const OpenClDevice& device, const BuildRecip
     return ClStatus(code, "Cannot compile");
   if (code != CL_SUCCESS) {
     return InvalidArgument(fmt::format("{} does not compile the kernel ({}):\n{}",
-                                       device.entry().CompilerIdentity(), ClErrorName(code),
+                                       entry.CompilerIdentity(), ClErrorName(code),
                                        BuildLog(program.get(), id)));
   }
   log = BuildLog(program.get(), id);
@@ -131,20 +133,39 @@ BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
   return {std::move(text), std::move(words), entry.CompilerIdentity(), entry.CodeIdentity()};
 }
 
+BuildRecipe DraftOf(BuildRecipe recipe) {
+  recipe.source.insert(0, fmt::format("{}{}\n", kDraftMark, recipe.options));
+  return recipe;
+}
+
 Result<Artifact> BuildArtifact(const Inventory& inventory, const BuildRecipe& recipe) {
   ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, DeviceOf(inventory, recipe));
   ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<OpenClDevice> device, OpenClDevice::Open(*entry));
   std::string log;
-  ATTUNE_ASSIGN_OR_RETURN(const ProgramHandle program, CompileSource(*device, recipe, log));
-  ATTUNE_ASSIGN_OR_RETURN(const std::optional<kernel::KernelPlan> warm_up, WarmUpOf(recipe.source));
+  ATTUNE_ASSIGN_OR_RETURN(const ProgramHandle program,
+                          CompileSource(device->context(), *entry, recipe, log));
+  const bool is_draft = recipe.source.starts_with(kDraftMark);
+  std::string_view source = recipe.source;
+  if (is_draft) source.remove_prefix(source.find('\n') + 1);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<kernel::KernelPlan> warm_up, WarmUpOf(source));
   if (warm_up) ATTUNE_RETURN_IF_ERROR(WarmUp(*device, program.get(), *warm_up));
-  ATTUNE_ASSIGN_OR_RETURN(Artifact artifact, BinaryOf(program.get()));
+  Artifact artifact{recipe.source};
+  if (!is_draft) {
+    ATTUNE_ASSIGN_OR_RETURN(artifact, BinaryOf(program.get()));
+  }
   artifact.log = std::move(log);
   return artifact;
 }
 
 Result<ProgramHandle> LoadProgram(cl_context context, const DeviceEntry& entry,
                                   const Artifact& artifact) {
+  if (artifact.bytes.starts_with(kDraftMark)) {
+    const size_t end = std::min(artifact.bytes.find('\n'), artifact.bytes.size());
+    const std::string options = artifact.bytes.substr(kDraftMark.size(), end - kDraftMark.size());
+    std::string log;
+    // With the options that it was compiled with: they are part of the key of PoCL's cache.
+    return CompileSource(context, entry, {artifact.bytes, options, "", ""}, log);
+  }
   cl_int code = CL_SUCCESS;
   cl_int binary_code = CL_SUCCESS;
   const size_t length = artifact.bytes.size();

@@ -20,6 +20,11 @@ namespace attune::opencl {
 BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
                        const std::string& warm_up, const std::vector<std::string>& options = {});
 
+// The draft of `recipe`: the source, compiled and launched once, so that PoCL has it in its cache.
+// A binary takes twice as long, because PoCL then translates every kernel of the program for any
+// work-group size, too.
+BuildRecipe DraftOf(BuildRecipe recipe);
+
 // Compiles for the device that the recipe names. kInvalidArgument holds the compiler's log;
 // kUnavailable if there is no such device here.
 //
