@@ -22,8 +22,19 @@ install_packages "${build_packages[@]}" "${tuned_libraries[@]}" "${test_packages
 step "Layers and limits"
 python3 tools/check_layers.py
 
+options=(-DATTUNE_BUILD_BENCH=$benches)
+if [ "$benches" = ON ]; then
+  # From PyPI; without it, its race with attune is skipped.
+  step "Kernel Tuner (build/kernel-tuner)"
+  python=build/kernel-tuner/bin/python
+  if [ -x $python ] || python3 -m venv build/kernel-tuner; then
+    $python -m pip install --quiet kernel_tuner==1.5.0 pyopencl &&
+      options+=(-DATTUNE_KERNEL_TUNER_PYTHON="$PWD/$python") || echo "Kernel Tuner is not available."
+  fi
+fi
+
 step "Building (build/dev)"
-cmake --preset dev -DATTUNE_BUILD_BENCH=$benches
+cmake --preset dev "${options[@]}"
 cmake --build --preset dev
 
 step "Testing"

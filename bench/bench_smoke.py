@@ -11,6 +11,7 @@ With --lists the program prints problems instead, one text a line."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,7 @@ def main():
         return
     if command[0] == "--needs":
         module, command = command[1], command[2:]
-        if subprocess.run([command[0], "-c", f"import {module}"], check=False,
+        if shutil.which(command[0]) is None or subprocess.run([command[0], "-c", f"import {module}"], check=False,
                           stderr=subprocess.DEVNULL).returncode != 0:
             print(f"SKIPPED: {command[0]} has no {module}.")
             sys.exit(SKIPPED)

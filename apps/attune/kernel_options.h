@@ -35,8 +35,8 @@ void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>&
 // whose author has no others. Without a path there are none.
 Status CheckNoInputOfKernel(const std::string& output, const std::string& path);
 
-// What each of `problems` gets of the budget of a run, the start and the end of the program left
-// out. The same for the same command, which goes on where it was cut off.
+// An equal share of `budget_ns` for each of `problems`, without 2 % for the start and the end of
+// the program. It depends on the command alone, so that the same command resumes a run.
 int64_t ShareOfBudget(int64_t budget_ns, size_t problems);
 
 // Ok, or why a user's kernel among `problems` cannot be tuned at `place`: nobody there has it, or

@@ -188,7 +188,7 @@ Result<std::unique_ptr<Workshop>> OpenWorkshop(Application& application, const P
   };
   WorkshopLimits limits = options.limits;
   limits.opens_ahead = opens_ahead;
-  limits.measures_peaks = options.kernel_file.empty();  // Whose work nobody knows.
+  limits.measures_peaks = options.kernel_file.empty();  // Its operations are not known.
   return Workshop::Open(place, limits, go_on, peaks_end_ns);
 }
 

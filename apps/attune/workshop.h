@@ -29,7 +29,7 @@ struct WorkshopLimits {
   int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
   CompilerLog* log = nullptr;      // Receives the output of children; null: dropped.
-  bool measures_peaks = true;      // Workshop::peaks.
+  bool measures_peaks = true;      // False: Workshop::peaks() are zeros.
   // Candidates run in this process, without children, for whoever has a debugger at it: one that
   // crashes takes it along. Peaks are not measured.
   bool is_in_process = false;
@@ -84,8 +84,7 @@ class Workshop {
   std::unique_ptr<Evaluator> evaluator_;
 };
 
-// Why there are no peaks, and why processes cannot take turns: lines for people. Empty if nothing
-// is missing.
+// Messages of `attune tune` about peaks and turns that are missing, with reasons; empty if none is.
 std::string MissingText(const Workshop& workshop);
 
 }  // namespace attune

@@ -30,7 +30,7 @@ struct BuildRequest {
   const Solver* solver = nullptr;
   Problem problem;
   Config config;
-  // A draft is enough, where the solver makes any (Drafter) and nothing better is in the cache.
+  // Builds a draft if the solver has drafts (Drafter) and the cache does not hold the final code.
   bool is_draft = false;
 };
 

@@ -1,4 +1,4 @@
-// Code that is good enough to be tried, and quicker to make than what programs load.
+// Code that is quicker to build than the final code, for tuning only.
 #pragma once
 
 #include "attune/base/status.h"
@@ -9,15 +9,16 @@
 
 namespace attune {
 
-// A second interface of solvers whose compiler keeps what it has compiled in a cache of its own. A
-// draft is what such a compiler needs to find it there again: its candidate computes the same, as
-// fast, and loads in milliseconds on this machine for as long as that cache lasts; after that,
-// loading compiles. Thread-safe.
+// A second interface of solvers whose compiler has a cache of its own, as PoCL has. A draft names
+// an entry of that cache. A candidate loaded from a draft computes the same results at the same
+// speed as one loaded from the final code. Loading takes milliseconds while the compiler's cache
+// holds the entry, and compiles again afterwards. Thread-safe.
 class Drafter {
  public:
   virtual ~Drafter() = default;
 
-  // As Solver::Recipe, for Solver::Build and Load; empty if there are no drafts for `target`.
+  // As Solver::Recipe; Solver::Build and Solver::Load take the result. Empty if `target` has no
+  // drafts.
   virtual Result<BuildRecipe> DraftRecipe(const Problem& problem, const Config& config,
                                           const Target& target) const = 0;
 };

@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-// Is over once something could not be stored.
+// Stores each result before it passes it on; ends the stream when storing fails.
 class StoredStream final : public CandidateStream {
  public:
   StoredStream(CandidateStream& stream, RecordStore& store, const std::string& set_id)

@@ -31,8 +31,7 @@ class BatchQualifier {
   // evaluate is as EvaluationStatus says; others are the store's.
   Result<std::vector<Qualified>> Qualify(const std::vector<Candidate>& batch,
                                          const QualifyTime& time);
-  // What came of each candidate of `stream`, none of which is known from the past, is stored before
-  // it is told.
+  // Stores each result before the stream gets it. REQUIRES: Knows() is false for all candidates.
   Status QualifyFrom(CandidateStream& stream, const QualifyTime& time);
   // Of `batch` what need not be tried, in order.
   std::vector<Qualified> Recall(const std::vector<Candidate>& batch);

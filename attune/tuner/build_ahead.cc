@@ -24,8 +24,8 @@ void BuildAhead::Add(const Candidate& candidate, int64_t ready_by_ns) {
   if (!is_someone_idle) EmployAnother();
 }
 
-// One after the other: on a machine with many cores the first ones may have built everything before
-// the last one would be there.
+// Starts one child at a time: on a machine with many cores the first children may finish all
+// builds before the last one would have started.
 void BuildAhead::EmployAnother() {
   Worker* idle = nullptr;
   {
@@ -37,7 +37,7 @@ void BuildAhead::EmployAnother() {
   }
   if (idle == nullptr) {
     auto child = spares_.Take();
-    if (!child.ok()) return;  // Fewer compile, or whoever runs a candidate does.
+    if (!child.ok()) return;  // Fewer children compile, or the child that runs the candidate does.
     idle = &workers_.emplace_back(std::move(*child));
   }
   {

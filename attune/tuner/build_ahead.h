@@ -1,4 +1,4 @@
-// Compiles candidates in children of their own, ahead of the one that runs them.
+// Compiles candidates in separate children, ahead of the child that runs them.
 #pragma once
 
 #include <condition_variable>
@@ -38,25 +38,24 @@ class BuildAhead {
   BuildAhead(const BuildAhead&) = delete;
   BuildAhead& operator=(const BuildAhead&) = delete;
 
-  // From now on candidates of `problem` (canonical text) come. REQUIRES: the last one was ended.
+  // Starts on `problem` (canonical text). REQUIRES: End() was called since the last Begin().
   void Begin(const std::string& problem);
 
-  // Has `candidate` compiled as soon as a child is free. Once anything is not ready by its
-  // `ready_by_ns` (steady clock), nothing more is compiled.
+  // Queues `candidate`. If any candidate is not compiled by its `ready_by_ns` (steady clock), all
+  // compiling stops.
   void Add(const Candidate& candidate, int64_t ready_by_ns);
 
-  // Waits until another one is done, in whatever order; nothing at `deadline_ns` (steady clock), or
-  // if left() is 0. Where no child could be had, candidates are done at once and nothing was
-  // compiled.
+  // Returns the next compiled candidate, in any order. Nothing if none is compiled by `deadline_ns`
+  // (steady clock) or left() is 0. If no child could be started, returns candidates uncompiled.
   std::optional<BuiltAhead> Take(int64_t deadline_ns);
 
-  // How many were added and will still be done.
+  // Number of candidates that Take() still returns.
   size_t left();
 
-  // Begins no more, and waits for those that are being compiled.
+  // Drops the queue and waits for candidates that are being compiled.
   void End();
 
-  // When children compiled, until the last End and since the last call.
+  // Intervals in which children compiled, up to the last End() and since the last call.
   BusyTime TakeBusyTime();
 
  private:
@@ -68,10 +67,10 @@ class BuildAhead {
     explicit Worker(ChildProcess started) : child(std::move(started)) {}
 
     ChildProcess child;
-    bool is_employed = false;  // By a thread. Guarded by mutex_.
+    bool is_employed = false;  // Has a thread. Guarded by mutex_.
   };
 
-  // Starts a child for what waits while fewer than `jobs_` are at work.
+  // Gives a thread to an idle child, or starts a child, unless `jobs_` threads run.
   void EmployAnother();
   void Work(Worker& worker);
   BuiltAhead Build(ChildProcess& child, const Task& task) const;
@@ -85,8 +84,8 @@ class BuildAhead {
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
   std::deque<Task> waiting_;
-  size_t employed_ = 0;  // Threads that go on,
-  size_t working_ = 0;   // and those of them that compile.
+  size_t employed_ = 0;  // Running threads.
+  size_t working_ = 0;   // Threads that compile.
   bool is_over_ = true;
   std::deque<BuiltAhead> built_;
   BusyTime busy_;

@@ -54,8 +54,8 @@ class CandidateSource {
   uint64_t size() const;
   bool Has(const Candidate& candidate) const;
 
-  // At most `max_count` candidates that were not asked before; empty when there is nothing more to
-  // try now. `is_idle`: no answer is out, so that nothing is worth waiting for.
+  // At most `max_count` new candidates; empty if there is none now. `is_idle`: no result is
+  // outstanding, so solvers may get ahead of those whose searchers wait for results.
   std::vector<Candidate> Ask(size_t max_count, bool is_idle = true);
 
   // The time of a candidate that was asked; nothing if it failed.
@@ -112,7 +112,8 @@ class CandidateSource {
   static constexpr int kWaitingForTheDevice = 2;
 
   Options options_;
-  // Solvers put first what is good more often than not (Solver::Space); users, what came to mind.
+  // The first config of a shipped solver is a good guess (Solver::Space); that of a user's kernel
+  // is arbitrary.
   bool default_is_chosen_ = true;
   std::vector<Arm> arms_;
   bool defaults_asked_ = false;

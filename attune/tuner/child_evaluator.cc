@@ -38,7 +38,7 @@ constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
 // Of operands and their copies: with up to so many, a child has room on every device beside one
 // that was killed and still has what it had.
 constexpr int64_t kMostBytesBesideDying = int64_t{256} << 20;
-// How long whoever waits for a compiler does not ask whether the search is over.
+// Interval at which a thread that waits for compilers checks whether the search is over.
 constexpr int64_t kStreamIntervalNs = 50'000'000;
 
 ChildOptions WithDefaults(ChildOptions options) {
@@ -202,7 +202,7 @@ class ChildEvaluator final : public Evaluator {
     std::optional<DyingChild> before;
     std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
     int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
-    std::unique_lock<std::mutex> turn;            // While its candidate is timed: see TakesTurns.
+    std::unique_lock<std::mutex> turn;  // Held while its candidate is timed: see TakesTurns.
 
     // Kills who is there.
     void LeaveTo(DyingChildren& dying) {
@@ -227,7 +227,7 @@ class ChildEvaluator final : public Evaluator {
     quick_ns_.insert_or_assign(result.trial.candidate, result.quick_ns);
   }
 
-  // What one call of QualifyFrom shares among its threads.
+  // State of one call of QualifyFrom, shared by its threads.
   struct Round {
     Round(CandidateStream& its_stream, const QualifyTime& its_time)
         : stream(its_stream), time(its_time) {}
@@ -237,16 +237,16 @@ class ChildEvaluator final : public Evaluator {
     std::mutex mutex;  // Guards everything below, busy_ and calls of the stream.
     std::condition_variable told;
     size_t begun = 0;
-    size_t out = 0;                                            // Begun and not told.
-    std::optional<std::pair<size_t, Candidate>> first_passed;  // And when it was begun.
+    size_t out = 0;                                            // Begun, without a result.
+    std::optional<std::pair<size_t, Candidate>> first_passed;  // And its number.
     Status first_error;
 
-    // Whether nothing more begins. The first one always does, so that a tight budget still makes
-    // progress.
+    // Whether no further candidate begins. The first one always begins, so that a tight budget
+    // makes progress.
     bool IsOver() const {
       return begun > 0 && (stream.IsOver() || SteadyNowNs() >= time.begin_by_ns);
     }
-    // When candidate number `begun` has to be ready to run.
+    // Deadline for building and loading candidate `number`.
     int64_t ReadyByNs(size_t number) const {
       return number == 0 ? time.first_ready_by_ns : time.ready_by_ns;
     }
@@ -260,7 +260,7 @@ class ChildEvaluator final : public Evaluator {
     std::deque<Bench> own(TakesTurns() ? 0 : jobs);
     if (TakesTurns()) {
       if (benches_.size() < jobs) benches_.resize(jobs);
-      // On this thread, because they outlive the others.
+      // Started here, because a child ends with the thread that started it.
       for (size_t i = 0; i < jobs; ++i) ATTUNE_RETURN_IF_ERROR(Occupy(benches_[i]));
     }
     std::stop_source all_taken;
@@ -278,7 +278,7 @@ class ChildEvaluator final : public Evaluator {
     return Finish(round);
   }
 
-  // Until none comes any more.
+  // Qualifies candidates on `bench` until the stream ends.
   void QualifyOthers(Round& round, Bench& bench) {
     const std::optional<ChildProcess>& child = bench.child;
     const bool had_child = child.has_value();
@@ -307,14 +307,15 @@ class ChildEvaluator final : public Evaluator {
     }
     round.told.notify_all();
     lock.unlock();
-    // Whoever this thread may have started ends with it.
+    // A child that this thread started ends with it.
     if (is_the_same) return;
     const std::lock_guard bench_lock(benches_mutex_);
     bench.before.reset();
     bench.child.reset();
   }
 
-  // In the kept child, while others compile: what needs no compiler as soon as it comes.
+  // Runs candidates in the kept child while other children compile. Candidates that need no
+  // compiler run first.
   Status QualifyInTurn(CandidateStream& stream, const QualifyTime& time) {
     Round round(stream, time);
     // In place of those that failed candidates have used up.
@@ -354,7 +355,7 @@ class ChildEvaluator final : public Evaluator {
     return std::find(compiling.begin(), compiling.end(), candidate.solver) != compiling.end();
   }
 
-  // Nothing is told of a candidate that was given up.
+  // Passes a result on, unless the candidate was given up.
   void Tell(Round& round, size_t number, Result<std::optional<Qualified>> outcome) {
     if (!outcome.ok()) {
       if (round.first_error.ok()) round.first_error = outcome.error();
@@ -401,10 +402,10 @@ class ChildEvaluator final : public Evaluator {
   bool KeepsChild() const {
     return options_.share_children && options_.jobs == 1 && !options_.on_processor;
   }
-  // Whether children stay, build and verify side by side, and are timed one at a time.
+  // Whether children stay, build and verify candidates concurrently, and time them one at a time.
   bool TakesTurns() const { return options_.share_children && options_.on_processor; }
 
-  // So that nothing of them is left beside others.
+  // Kills the children of all benches, which hold memory.
   void EndBenches() {
     for (Bench& bench : benches_) bench.LeaveTo(dying_);
   }
@@ -420,7 +421,7 @@ class ChildEvaluator final : public Evaluator {
     return Status::Ok();
   }
 
-  // Waits until nothing else is timed, and has the others stand still until EndTurn.
+  // Waits until no other candidate is timed, and pauses all other children until EndTurn.
   void AwaitTurn(Bench& own) {
     own.turn = std::unique_lock(turns_);
     const std::lock_guard lock(benches_mutex_);
@@ -541,9 +542,9 @@ class ChildEvaluator final : public Evaluator {
   int64_t operand_bytes_ = 0;
   std::map<Candidate, double> quick_ns_;  // Of those that qualified.
   std::optional<Candidate> baseline_;     // Who outputs are compared with.
-  std::mutex benches_mutex_;              // Held while the child of a bench comes or goes.
-  std::deque<Bench> benches_{1};          // That stay: one if KeepsChild(), or for each job.
-  std::mutex turns_;                      // Held by whoever is timed, if TakesTurns().
+  std::mutex benches_mutex_;              // Guards Bench::child against Pause and Resume.
+  std::deque<Bench> benches_{1};          // One if KeepsChild(), one for each job if TakesTurns().
+  std::mutex turns_;                      // Held while a candidate is timed, if TakesTurns().
   DyingChildren dying_;                   // Gone before candidates run. Outlives all that kill.
   BusyTime busy_;
   bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.

@@ -29,9 +29,9 @@ struct ChildOptions {
   // again in a child of its own, unless it hung. With one job it lists, too, and lives until others
   // are timed. Backend::IsCostlyToOpen.
   bool share_children = false;
-  // The device is this processor: shared children are as many as jobs, each keeps its compiler
-  // warm, and all others stand still while a candidate is timed. A wrong result ends the child,
-  // whose memory the candidate could reach. Backend::IsProcessor.
+  // The device is this processor (Backend::IsProcessor). With shared children, `jobs` of them build
+  // and verify candidates concurrently, and all but one pause while a candidate is timed. A wrong
+  // result ends the child, because the candidate can write to its memory.
   bool on_processor = false;
   // Another problem usually follows: with shared children, one more opens the device with those of
   // this problem, and waits for the next one. It is gone with the evaluator.
@@ -60,8 +60,8 @@ struct ChildOptions {
   std::function<void(std::string_view)> on_output = nullptr;
 };
 
-// Has children share the device of `options`, one of `backend`, where it is costly to open, and
-// compute references on it where that pays (PaysOnDevice) and the backend can.
+// Sets up sharing for the device of `options`, which belongs to `backend`: children share it if it
+// is costly to open, and compute references on it if the backend can and it pays (PaysOnDevice).
 void ShareIfCostly(const Backend& backend, ChildOptions& options);
 
 // attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder

@@ -88,12 +88,12 @@ class ChildProcess {
   // child is killed when it says no, and was_given_up().
   void SetGoOn(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
 
-  // Called when a candidate that it qualifies is ready to be timed, which waits until this returns;
-  // null: nothing is waited for.
+  // `await_turn` is called before a candidate is timed for a QualifyRequest with awaits_turn;
+  // timing starts when it returns.
   void SetAwaitTurn(std::function<void()> await_turn) { await_turn_ = std::move(await_turn); }
 
-  // Stops and continues it, on any thread while another one waits for an answer. Meanwhile its
-  // deadlines stand still, too.
+  // Stops and continues the child (SIGSTOP, SIGCONT), if the system has pidfds. Its deadlines do
+  // not advance while it is stopped. Another thread may wait for an answer meanwhile.
   void Pause();
   void Resume();
 
@@ -124,21 +124,21 @@ class ChildProcess {
   BusyTime TakeBusyTime();
 
  private:
-  // Of the process: pidfd_open, if the system can, and how long it stood still.
+  // How long the child was stopped.
   struct Pauses {
-    UniqueFd handle;
-    std::atomic<int64_t> paused_ns = 0;  // Until the last one ended,
-    std::atomic<int64_t> begin_ns = 0;   // and when the one that lasts began; 0 if none does.
+    UniqueFd handle;                     // Of pidfd_open; none if the system has no pidfds.
+    std::atomic<int64_t> paused_ns = 0;  // Sum of all ended pauses.
+    std::atomic<int64_t> begin_ns = 0;   // Start of the current pause; 0 if there is none.
   };
 
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
-  // Of a clock that stands still while the child does.
+  // Steady clock without the time for which the child was stopped.
   int64_t NowNs() const;
 
   // With `passed_fd`, see WriteFrame.
   tl::expected<Reply, Failure> Ask(const Request& request, int passed_fd);
   tl::expected<Reply, Failure> AwaitAnswer();
-  // If `reply` says that what is qualified waits for its turn, this waits in its place.
+  // Waits for the turn of the candidate if `reply` asks for one, and grants it.
   std::optional<Failure> GiveTurnIfAsked(const Reply& reply);
   // The next message, of any kind.
   tl::expected<Reply, Failure> AwaitMessage();
@@ -175,8 +175,8 @@ class ChildProcess {
   bool was_given_up_ = false;
   std::function<bool()> go_on_;
   std::function<void()> await_turn_;
-  bool awaits_turn_ = false;        // Whoever is qualified.
-  std::unique_ptr<Pauses> pauses_;  // Stays in its place when this moves.
+  bool awaits_turn_ = false;        // Set while a QualifyRequest with awaits_turn is answered.
+  std::unique_ptr<Pauses> pauses_;  // On the heap, so that moving does not change its address.
   int64_t heard_at_ns_ = 0;         // When it was asked, or said anything, last.
   BusyTime busy_;
 };

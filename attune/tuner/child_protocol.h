@@ -41,10 +41,10 @@ struct AgreementRequest {
 struct QualifyRequest {
   std::string candidate;
   std::optional<AgreementRequest> agreement = {};
-  // Behind the phase `measure` it waits for a TurnRequest before it times anything.
+  // After it reports the phase `measure`, the child waits for a TurnRequest before it times.
   bool awaits_turn = false;
 };
-// Whoever waits may time its candidate now.
+// Lets a child that waits for its turn time its candidate.
 struct TurnRequest {};
 struct LoadRequest {
   std::string candidate;

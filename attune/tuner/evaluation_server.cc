@@ -244,7 +244,7 @@ class EvaluationServer {
     return SendFailure(std::move(qualified.error()));
   }
 
-  // A parent that is gone, or asks for something else, ends the conversation at the next request.
+  // If the parent is gone, or sends another request, the next read ends the conversation.
   void AwaitTurn() {
     const auto request = NextRequest();
     if (request.ok() && request->has_value() && std::holds_alternative<TurnRequest>(**request)) {
@@ -341,7 +341,7 @@ class EvaluationServer {
   std::string device_spec_;
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
-  bool awaits_turn_ = false;  // Whoever is qualified, before it is timed.
+  bool awaits_turn_ = false;  // Set while a QualifyRequest with awaits_turn is answered.
   size_t loaded_count_ = 0;
   SolverId listed_solver_ = {"", 0};  // Whose list `listed_` is.
   std::vector<Config> listed_;

@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-// A list, of which every candidate is ready at once.
+// Candidates out of a list.
 class ListStream final : public CandidateStream {
  public:
   ListStream(std::span<const Candidate> candidates, const QualifiedListener& on_each)
@@ -47,7 +47,7 @@ Result<std::vector<Qualified>> Evaluator::Qualify(std::span<const Candidate> can
   ListStream stream(candidates, on_each);
   const Status qualified = QualifyFrom(stream, time);
   std::vector<Qualified> results = stream.TakeResults();
-  // What did finish counts, whatever happened to a neighbour.
+  // Results count even if evaluating another candidate failed.
   if (results.empty()) ATTUNE_RETURN_IF_ERROR(qualified);
   return results;
 }

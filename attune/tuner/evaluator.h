@@ -66,19 +66,20 @@ Status EvaluationStatus(const Status& status);
 // Told each result as it comes, one at a time, on whatever thread. May be null.
 using QualifiedListener = std::function<void(const Qualified&)>;
 
-// Candidates that are qualified as there is room for them, and what comes of each: whoever searches
-// learns from one result while others are built. Called on any thread, one call at a time.
+// A source of candidates that receives their results. An evaluator takes the next candidate when it
+// has room for one, so a searcher learns from a result while other candidates are built. Called on
+// any thread, one call at a time.
 class CandidateStream {
  public:
   virtual ~CandidateStream() = default;
 
-  // The next candidate; nothing if there is none before another result is told, or none at all.
+  // The next candidate. Nothing if the stream ended or waits for results.
   virtual std::optional<Candidate> Next() = 0;
-  // In any order, each once. What was given up is not told.
+  // Takes the result of a candidate, in any order. Candidates that were given up have none.
   virtual void Tell(Qualified result) = 0;
-  // Whether nothing more is worth beginning. May become true at any moment, not false again.
+  // Whether no further candidate should begin. Once true, it stays true.
   virtual bool IsOver() = 0;
-  // At most so many come, kUnlimited if nobody knows.
+  // Upper bound on the number of candidates; kUnlimited if unknown.
   virtual size_t size_limit() const = 0;
   static constexpr size_t kUnlimited = size_t{1} << 32;
 };
@@ -100,14 +101,13 @@ class Evaluator {
   // first.
   virtual Result<std::vector<Config>> List(const SolverId& solver) = 0;
 
-  // Builds, loads, verifies and briefly runs each candidate of `stream`, several at once where that
-  // is possible. Returns when none is under way and none comes. Not told are those that were given
-  // up by `time`; of a solver that searches (SolverTraits::searches) what was found is told, which
-  // may be the same for several. A Status means that evaluation itself is impossible (no child can
-  // be started).
+  // Builds, loads, verifies and briefly runs the candidates of `stream`, several concurrently if
+  // possible, until the stream ends or is over. Candidates that exceed `time` are given up. For a
+  // solver that searches (SolverTraits::searches), the result holds the candidate it found. Fails
+  // if candidates cannot be evaluated at all, for example if no child can be started.
   virtual Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) = 0;
 
-  // The same for `candidates`, which are begun in order: what was told, in that order.
+  // The same for a list; returns the results in the order of `candidates`.
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          const QualifyTime& time, const QualifiedListener& on_each);
 
@@ -115,7 +115,7 @@ class Evaluator {
   // passed may be timed and compared with as if they had qualified here.
   virtual void TakeOver(std::span<const Qualified>) {}
 
-  // How many candidates it does well to be given before the first result is told.
+  // Number of candidates that keep it busy until the first result.
   virtual size_t batch_size() const { return 16; }
 
   // Makes qualified candidates ready to be timed side by side. The timer must not outlive this
@@ -123,8 +123,8 @@ class Evaluator {
   virtual Result<std::unique_ptr<BlockTimer>> StartTiming(
       std::span<const Candidate> candidates) = 0;
 
-  // Builds what programs load of a candidate that was chosen, where it was tried as a draft
-  // (Drafter). What goes wrong is found out by whoever loads it, and compiles then.
+  // Builds the final code of a chosen candidate that was tuned as a draft (Drafter). If that fails,
+  // programs that load the candidate build it.
   virtual void BuildForUse(const Candidate&) {}
 
   // What ran since Begin, for the shares of useful time.

@@ -1,4 +1,4 @@
-// How a session searches: what is tried, in which order, until when, and what is learned of it.
+// The search of a session: which candidates it tries, in which order, and until when.
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -8,9 +8,10 @@
 
 namespace attune {
 
-// What the source asks for, while results come in any order. The source hears them in the order in
-// which it asked, and is asked for the next candidate as soon as it has heard one: the same answers
-// lead to the same questions, however long each of them took.
+// Candidates of the source, whose results arrive in any order. The source gets results in the order
+// in which it proposed the candidates, and proposes the next candidate right after each result. So
+// the sequence of candidates depends on the results alone, not on how long each one took, and a run
+// that resumes repeats it.
 class TuningSession::SearchStream final : public CandidateStream {
  public:
   SearchStream(TuningSession& session, CandidateSource& source)
@@ -37,7 +38,7 @@ class TuningSession::SearchStream final : public CandidateStream {
   bool IsOver() override { return session_.parts_.clock->NowNs() >= session_.SearchDeadlineNs(); }
   size_t size_limit() const override { return kUnlimited; }
 
-  // Learns of the results behind one that never came.
+  // Passes on results that wait behind a candidate without one.
   void Finish() {
     for (Asked& asked : asked_) {
       if (asked.result.has_value()) session_.Learn(source_, *asked.result);
@@ -81,8 +82,8 @@ class TuningSession::SearchStream final : public CandidateStream {
   TuningSession& session_;
   CandidateSource& source_;
   const size_t window_;
-  std::deque<Asked> asked_;        // And not heard of, in order.
-  std::deque<Candidate> waiting_;  // Of those, what nobody has begun.
+  std::deque<Asked> asked_;        // Proposed by the source, without the results it already got.
+  std::deque<Candidate> waiting_;  // Of these, candidates that are not begun.
 };
 
 Status TuningSession::QualifyDefaults(CandidateSource& source) {
@@ -114,7 +115,7 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
 
 Status TuningSession::QualifyOthers(CandidateSource& source) {
   SearchStream stream(*this, source);
-  // The stream knows best when its time is over.
+  // The deadline moves as costs become known, so the stream checks it.
   const Status qualified = qualifier_.QualifyFrom(stream, TimeFor(QualifyTime::kForever));
   stream.Finish();
   progress_.considered = progress_.qualified + progress_.failed;
@@ -247,8 +248,7 @@ TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const 
   return runner;
 }
 
-// More candidates are worth nothing if the time to decide about the best of those that are known
-// goes with them.
+// Leaves enough time to decide among the best candidates.
 int64_t TuningSession::SearchDeadlineNs() const {
   const int64_t left_ns = std::max<int64_t>(end_ns_ - search_begin_ns_, 0);
   const auto after = [&](double share) {
@@ -257,7 +257,7 @@ int64_t TuningSession::SearchDeadlineNs() const {
   return std::clamp(end_ns_ - DecisionNs(left_ns), after(kMinSearchShare), after(kMaxSearchShare));
 }
 
-// By what is known so far; half of it while there is nothing to decide.
+// Half of `available_ns` until two candidates have passed.
 int64_t TuningSession::DecisionNs(int64_t available_ns) const {
   if (passed_.size() < 2) return available_ns / 2;
   const auto best =

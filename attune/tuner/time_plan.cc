@@ -37,11 +37,11 @@ int64_t ReservedNs(std::span<const TimingCost> costs, size_t finalists, int64_t 
   return std::min(wanted_ns, std::max(most_ns, FinalNs(costs, finalists, kFirstLookRounds)));
 }
 
-// Of a decision: rounds beyond which a final hardly changes its mind, and the share of the time up
-// to which they are worth it.
+// A final rarely changes its result after this many rounds.
 constexpr int64_t kEnoughRounds = 48;
+// Share of the time that rounds beyond the minimum may take.
 constexpr double kRoundsShare = 0.15;
-// A race of about so many, half of whom stay for a few rounds.
+// Assumed race: this many contenders, half of which stay for this many rounds.
 constexpr int64_t kEntrants = 8;
 constexpr int64_t kRaceRounds = 3;
 

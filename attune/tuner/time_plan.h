@@ -35,14 +35,13 @@ int64_t FinalNs(std::span<const TimingCost> costs, size_t finalists, int rounds)
 size_t AffordableFinalists(std::span<const TimingCost> costs, size_t max_count,
                            int64_t available_ns);
 
-// Of the time for searching and deciding, whatever deciding takes.
+// Bounds on the share of searching in the time for searching and deciding.
 inline constexpr double kMinSearchShare = 0.25;
 inline constexpr double kMaxSearchShare = 0.9;
 
-// What it takes to decide, by the costs of the baseline and of the best challenger: a race of a few
-// that are about as good as that one, and a final. The shorter their launches, the more of
-// `available_ns` is worth being spent on rounds. Where that is more than half of it, half, or the
-// first look of a final of these two.
+// Estimated time of a race and a final among the baseline and challengers that cost as much as
+// `best`. The shorter the launches, the more rounds the final gets. At most half of `available_ns`,
+// unless the first look of a final of these two takes longer.
 int64_t DecisionNs(const TimingCost& baseline, const TimingCost& best, int64_t available_ns);
 
 struct TimePlan {

@@ -1,5 +1,6 @@
 #include "attune/tuner/time_plan.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -37,6 +38,26 @@ TEST(TimePlanTest, QuickLaunchesKeepEveryEntrantAndTheWholeShareOfTheRace) {
   EXPECT_EQ(plan.entrants, 47u);
   EXPECT_EQ(plan.race_ns, 600'000'000);
   EXPECT_EQ(AffordableFinalists(costs, kMaxFinalists, 400'000'000), kMaxFinalists);
+}
+
+TEST(TimePlanTest, ADecisionTakesLittleOfALongSearchAndNeverMoreThanHalfUnlessItMust) {
+  for (double launch_ns = 1e5; launch_ns <= 1e9; launch_ns *= 1.3) {
+    const TimingCost baseline = EstimateCost(2 * launch_ns, 0);
+    const TimingCost best = EstimateCost(launch_ns, 0);
+    const TimingCost two[] = {baseline, best};
+    const TimingCost four[] = {baseline, best, best, best};
+    const int64_t first_look_ns = FinalNs(two, 1, kFirstLookRounds);
+
+    const int64_t of_much_ns = DecisionNs(baseline, best, 1000 * kSecondNs);
+    const int64_t of_little_ns = DecisionNs(baseline, best, kSecondNs);
+
+    EXPECT_GT(of_much_ns, FinalNs(four, 3, kFirstLookRounds)) << launch_ns;
+    EXPECT_LE(of_much_ns, 400 * kSecondNs) << launch_ns;
+    EXPECT_LE(of_little_ns, std::max(kSecondNs / 2, first_look_ns)) << launch_ns;
+    EXPECT_LE(of_little_ns, of_much_ns) << launch_ns;
+  }
+  const TimingCost quick = EstimateCost(1e5, 0);
+  EXPECT_LT(DecisionNs(quick, quick, 20 * kSecondNs), kSecondNs);
 }
 
 TEST(TimePlanTest, FirstLookFitsBehindTheRaceHoweverLongTheLaunches) {

@@ -17,7 +17,7 @@
 namespace attune {
 namespace {
 
-// Of the time of a problem, what screening gets at most, and the final at least.
+// Largest share of screening and smallest share of the final in the time of a problem.
 constexpr double kScreenShare = 0.3;
 constexpr double kMinFinalShare = 0.2;
 constexpr size_t kFinalists = 3;
@@ -302,7 +302,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
-  // Enough for a first look, if that is little, even where the stages before overran.
+  // Even if earlier stages overran, the final reaches its first look if that is cheap.
   const int64_t first_look_ns = FinalNs(CostsOf(finalists), finalists.size() - 1, kFirstLookRounds);
   final_options.budget_ns =
       std::max(end_ns_ - parts_.clock->NowNs(), std::min(first_look_ns, ShareNs(kMinFinalShare)));
@@ -341,7 +341,7 @@ Status TuningSession::Conclude() {
   Report(Stage::kRecord);
   ATTUNE_RETURN_IF_ERROR(RecordPruned());
   ATTUNE_RETURN_IF_ERROR(Decide());
-  // Programs get the source of a user's kernel, and compile it themselves.
+  // Programs compile user kernels from source, so these need no final code.
   if (report_.choice.has_value() && !IsOwnKernel(problem_)) {
     parts_.evaluator->BuildForUse(report_.choice->candidate);
   }

@@ -69,7 +69,7 @@ class TuningSession {
   // What a tuning that was cut off tried of what `source` asks for, when the time for more is over.
   Status RecallOthers(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
-  // What screening and the final take of `available_ns`.
+  // Estimated time of screening and the final.
   int64_t DecisionNs(int64_t available_ns) const;
   QualifyTime TimeFor(int64_t begin_by_ns) const;
   Runner RunnerOf(const Qualified& qualified) const;

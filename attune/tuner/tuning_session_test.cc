@@ -118,6 +118,77 @@ TEST(TuningSessionTest, LaunchesThatFitTheBudgetFourTimesStillFindAGrossDifferen
   EXPECT_EQ(outcome.winner, 1);
 }
 
+// Takes up to `most` candidates at once and returns the newest result first.
+class BackwardEvaluator final : public Evaluator {
+ public:
+  explicit BackwardEvaluator(size_t most) : most_(most) {}
+
+  Status Begin(const Problem&, uint64_t, const EvaluationTerms&, const ReferenceTerms&) override {
+    return Status::Ok();
+  }
+  Result<std::vector<Config>> List(const SolverId&) override { return std::vector<Config>(); }
+  Status QualifyFrom(CandidateStream& stream, const QualifyTime&) override {
+    std::vector<Candidate> out;
+    while (asked_.size() < kMostAsked) {
+      while (out.size() < most_) {
+        const std::optional<Candidate> next = stream.Next();
+        if (!next.has_value()) break;
+        asked_.push_back(IntegerAt(next->config, "p"));
+        out.push_back(*next);
+      }
+      if (out.empty()) break;
+      Qualified result;
+      result.trial.candidate = out.back();
+      result.trial.role = TrialRole::kQualify;
+      const auto p = static_cast<double>(IntegerAt(out.back().config, "p"));
+      result.quick_ns = 1e6 + 1e3 * std::abs(p - 300);
+      out.pop_back();
+      stream.Tell(std::move(result));
+    }
+    return Status::Ok();
+  }
+  Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate>) override {
+    return Internal("Nothing is timed here.");
+  }
+  BusyTime TakeBusyTime() override { return {}; }
+
+  // The first candidates, in the order in which they arrived.
+  std::vector<int64_t> asked() const {
+    return {asked_.begin(), asked_.begin() + std::min(asked_.size(), kMostAsked)};
+  }
+
+ private:
+  static constexpr size_t kMostAsked = 120;
+  const size_t most_;
+  std::vector<int64_t> asked_;
+};
+
+TEST(TuningSessionTest, TheSameAnswersLeadToTheSameQuestionsInWhateverOrderTheyCome) {
+  const auto asked = [](size_t most) {
+    FakeClock clock;
+    BackwardEvaluator evaluator(most);
+    MemoryStore store;
+    SolverList solvers;
+    solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", 1000));
+    TunerParts parts;
+    parts.solvers = &solvers;
+    parts.store = &store;
+    parts.evaluator = &evaluator;
+    parts.clock = &clock;
+    TuneOptions options;
+    options.per_problem_ns = 2000 * kMillisecondNs;
+    // There is no timer, so tuning fails after the search.
+    EXPECT_FALSE(Tuner(parts, options).Tune(PackedGemm(64, 64, 64)).ok());
+    return evaluator.asked();
+  };
+
+  const std::vector<int64_t> one_at_a_time = asked(1);
+
+  ASSERT_EQ(one_at_a_time.size(), 120u);
+  EXPECT_EQ(asked(2), one_at_a_time);
+  EXPECT_EQ(asked(5), one_at_a_time);
+}
+
 // One problem, tuned again and again while the times of its candidates change.
 class RetuningTest : public ::testing::Test {
  protected:

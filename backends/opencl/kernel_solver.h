@@ -24,7 +24,7 @@ class KernelSolver final : public Solver, public Drafter {
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override;
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override;
-  // On PoCL: see DraftOf.
+  // Empty unless the device is PoCL's: see DraftOf.
   Result<BuildRecipe> DraftRecipe(const Problem& problem, const Config& config,
                                   const Target& target) const override;
   Result<Artifact> Build(const BuildRecipe& recipe) const override;

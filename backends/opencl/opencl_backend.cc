@@ -103,8 +103,7 @@ class OpenClBackendImpl final : public Backend {
     return std::unique_ptr<Device>(std::move(device));
   }
 
-  // PoCL reads a library of bitcode of its own, for 0.4 s, when a process compiles for the first
-  // time.
+  // PoCL needs 0.4 s to load its bitcode library when a process compiles for the first time.
   bool IsCostlyToOpen() const override { return true; }
   bool IsProcessor(std::string_view spec) const override {
     const auto entry = inventory_.Find(spec);

@@ -23,6 +23,7 @@
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "backends/opencl/opencl_device.h"
+#include "backends/opencl/program_builder.h"
 
 namespace attune::opencl {
 namespace {
@@ -205,6 +206,44 @@ TEST_F(OpenClBackendTest, OtherCompilersRecipeIsRefusedAndDamagedBinaryToo) {
   EXPECT_EQ(solver.Build(recipe).status().code(), StatusCode::kUnavailable);
   EXPECT_FALSE(
       solver.Load(Artifact{"not a binary"}, PackedGemm(8, 8, 8), space.At(0), *device_).ok());
+}
+
+TEST_F(OpenClBackendTest, ADraftIsTheSourceUntilSomethingBetterIsThere) {
+  const Solver& solver = SolverCalled("opencl.gemm-tiled");
+  const Problem problem = PackedGemm(8, 8, 8);
+  const Config config = solver.Space(problem, device_->target())->At(0);
+  MemoryKernelCache cache;
+  Builder builder(cache);
+
+  const BuildOutcome draft = builder.Build({&solver, problem, config, true}, device_->target());
+  const BuildOutcome code = builder.Build({&solver, problem, config}, device_->target());
+  const BuildOutcome again = builder.Build({&solver, problem, config, true}, device_->target());
+
+  ASSERT_NE(draft.artifact(), nullptr) << draft.failure()->message;
+  ASSERT_NE(code.artifact(), nullptr) << code.failure()->message;
+  ASSERT_NE(again.artifact(), nullptr);
+  if (device_->target().device.find("pthread") == std::string::npos) {
+    EXPECT_EQ(draft.artifact()->bytes, code.artifact()->bytes);  // Only PoCL has drafts.
+    return;
+  }
+  EXPECT_THAT(draft.artifact()->bytes, HasSubstr("__kernel"));
+  EXPECT_NE(code.artifact()->bytes, draft.artifact()->bytes);
+  EXPECT_FALSE(code.from_cache);
+  EXPECT_EQ(again.artifact()->bytes, code.artifact()->bytes);
+  EXPECT_TRUE(solver.Load(*draft.artifact(), problem, config, *device_).ok());
+  EXPECT_TRUE(solver.Load(*code.artifact(), problem, config, *device_).ok());
+}
+
+TEST_F(OpenClBackendTest, ADraftThatDoesNotCompileIsAFailureWithTheLog) {
+  const Solver& solver = SolverCalled("opencl.gemm-tiled");
+  const Config config = solver.Space(PackedGemm(8, 8, 8), device_->target())->At(0);
+  BuildRecipe recipe = *solver.Recipe(PackedGemm(8, 8, 8), config, device_->target());
+  recipe.source += "\n__kernel void broken() { no_such_function(); }\n";
+
+  const auto artifact = solver.Build(DraftOf(recipe));
+
+  EXPECT_EQ(artifact.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(artifact.status().message(), HasSubstr("no_such_function"));
 }
 
 // Problems of an operator that differ from those for another size in sizes alone.

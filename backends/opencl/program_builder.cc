@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kStandard = "-cl-std=CL1.2";
 constexpr std::string_view kStandardOption = "-cl-std=";
 constexpr std::string_view kWarmUpMark = "// attune warm-up ";
-// First line of the source of a draft; with the options behind it, of its artifact.
+// A draft begins with a line of this and the compiler options.
 constexpr std::string_view kDraftMark = "// attune draft ";
 
 std::string BuildLog(cl_program program, cl_device_id device) {
@@ -163,7 +163,7 @@ Result<ProgramHandle> LoadProgram(cl_context context, const DeviceEntry& entry,
     const size_t end = std::min(artifact.bytes.find('\n'), artifact.bytes.size());
     const std::string options = artifact.bytes.substr(kDraftMark.size(), end - kDraftMark.size());
     std::string log;
-    // With the options that it was compiled with: they are part of the key of PoCL's cache.
+    // The same options again: they are part of the key of PoCL's cache.
     return CompileSource(context, entry, {artifact.bytes, options, "", ""}, log);
   }
   cl_int code = CL_SUCCESS;

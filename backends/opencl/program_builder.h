@@ -20,9 +20,9 @@ namespace attune::opencl {
 BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
                        const std::string& warm_up, const std::vector<std::string>& options = {});
 
-// The draft of `recipe`: the source, compiled and launched once, so that PoCL has it in its cache.
-// A binary takes twice as long, because PoCL then translates every kernel of the program for any
-// work-group size, too.
+// The recipe of a draft of `recipe` (Drafter): the source itself, once PoCL has compiled it into
+// its cache. The binary of `recipe` takes twice as long, because PoCL then also compiles every
+// kernel of the program for any work-group size.
 BuildRecipe DraftOf(BuildRecipe recipe);
 
 // Compiles for the device that the recipe names. kInvalidArgument holds the compiler's log;

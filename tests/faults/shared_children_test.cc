@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,10 +37,12 @@ class SharedChildrenTest : public testing::Test {
     options.program = ATTUNE_FAKE_EVALUATOR;
     options.device = "fake";
     options.share_children = true;
+    options.on_processor = on_processor_;
+    options.jobs = on_processor_ ? 2 : 0;
     options.compiling = std::move(compiling);
     options.compile_jobs = compile_jobs_;
     options.memory_limit_bytes = int64_t{512} << 20;
-    options.run_deadline_ns = 1'500'000'000;
+    options.run_deadline_ns = run_deadline_ns_;
     options.opens_ahead = opens_ahead_;
     evaluator_ = MakeChildEvaluator(options);
     ASSERT_TRUE(evaluator_->Begin(problem_, 1, {}, {}).ok());
@@ -67,6 +70,8 @@ class SharedChildrenTest : public testing::Test {
   const Problem problem_ = Normalized(PackedGemm(16, 16, 16));
   int compile_jobs_ = 2;
   bool opens_ahead_ = false;
+  bool on_processor_ = false;
+  int64_t run_deadline_ns_ = 1'500'000'000;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
@@ -437,6 +442,77 @@ TEST_F(SharedChildrenTest, WhoCannotListSaysWhy) {
 
   ASSERT_FALSE(configs.ok());
   EXPECT_EQ(configs.status().message(), "There is no solver fake.listed@1 here.");
+}
+
+class ProcessorChildrenTest : public SharedChildrenTest {
+ protected:
+  void SetUp() override { on_processor_ = true; }
+
+  static std::vector<std::string> Twelve() {
+    std::vector<std::string> texts;
+    for (const int tile : {8, 16, 32}) {
+      for (const int unroll : {1, 2, 4}) {
+        texts.push_back(fmt::format("fake.tiled@1{{threads=1,tile={},unroll={}}}", tile, unroll));
+      }
+    }
+    texts.insert(texts.end(), {kFive[0], kFive[2], kFive[4]});
+    return texts;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ProcessorChildrenTest, OneThatFailsTakesNobodyWithIt) {
+  for (const auto& [fault, kind] :
+       std::map<std::string, FailureKind>{{"crash", FailureKind::kCrashed},
+                                          {"hang", FailureKind::kTimedOut},
+                                          {"wrong_result", FailureKind::kWrongResult},
+                                          {"write_past_end", FailureKind::kOutOfBounds}}) {
+    ASSERT_NO_FATAL_FAILURE(
+        Begin(fmt::format("fake.tiled{{threads=2,tile=16,unroll=4}} fault={}", fault)));
+
+    const auto failures = FailuresOf(kFive);
+
+    EXPECT_EQ(failures, (std::map<std::string, FailureKind>{{kFive[2], kind}})) << fault;
+  }
+}
+
+TEST_F(ProcessorChildrenTest, TwoWorkSideBySideAndAreTimedOneAtATime) {
+  const auto spans = folder_.path() / "spans";
+  ASSERT_NO_FATAL_FAILURE(
+      Begin(fmt::format("device spans={};* fault=slow_launch delay_ms=5", spans.string())));
+
+  EXPECT_TRUE(FailuresOf(Twelve()).empty());
+
+  struct Span {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+    pid_t process = 0;
+    bool operator<(const Span& other) const { return begin_ns < other.begin_ns; }
+  };
+  std::set<Span> blocks;
+  std::set<pid_t> processes;
+  std::ifstream file(spans);
+  for (Span span; file >> span.process >> span.begin_ns >> span.end_ns;) {
+    blocks.insert(span);
+    processes.insert(span.process);
+  }
+  EXPECT_GE(blocks.size(), Twelve().size());
+  EXPECT_EQ(processes.size(), 2u);
+  const Span* before = nullptr;
+  for (const Span& block : blocks) {
+    EXPECT_LE(before == nullptr ? 0 : before->end_ns, block.begin_ns);
+    before = &block;
+  }
+}
+
+TEST_F(ProcessorChildrenTest, StandingStillCountsInNoDeadline) {
+  // A candidate is verified by one launch of 0.3 s and timed by three. So a child that verifies is
+  // paused for 0.9 s while the other one times.
+  run_deadline_ns_ = 1'100'000'000;
+  ASSERT_NO_FATAL_FAILURE(Begin("* fault=slow_launch delay_ms=300"));
+
+  EXPECT_TRUE(FailuresOf(kFive).empty());
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(All, ChildMessagesTest,
                                          "child_protocol_v3.txt", "child_protocol_v4.txt",
                                          "child_protocol_v5.txt", "child_protocol_v6.txt",
                                          "child_protocol_v7.txt", "child_protocol_v8.txt",
-                                         "child_protocol_v9.txt", "child_protocol_v10.txt"));
+                                         "child_protocol_v9.txt", "child_protocol_v10.txt",
+                                         "child_protocol_v11.txt"));
 
 TEST_P(ChildMessagesTest, AreDecodedAndEncodedAsEver) {
   std::string written;
