@@ -29,7 +29,7 @@ class TuningSession::SearchStream final : public CandidateStream {
 
   void Tell(Qualified result) override {
     const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& each) {
-      return each.candidate == AskedOf(result);
+      return !each.result.has_value() && each.candidate == AskedOf(result);
     });
     asked->result = std::move(result);
     Advance();
