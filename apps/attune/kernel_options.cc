@@ -1,8 +1,8 @@
 #include "apps/attune/kernel_options.h"
 
 #include <stdlib.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <system_error>

@@ -85,8 +85,7 @@ Result<BuildRecipe> Builder::RecipeOf(const BuildRequest& request, const Target&
   auto recipe = request.solver->Recipe(request.problem, request.config, target);
   const auto* const drafter = dynamic_cast<const Drafter*>(request.solver);
   if (!request.is_draft || drafter == nullptr || !recipe.ok()) return recipe;
-  ATTUNE_ASSIGN_OR_RETURN(BuildRecipe draft,
-                          drafter->DraftRecipe(request.problem, request.config, target));
+  ATTUNE_ASSIGN_OR_RETURN(BuildRecipe draft, drafter->Draft(*recipe, target));
   if (draft.empty() || cache_.Find(*recipe).has_value()) return recipe;
   return draft;
 }

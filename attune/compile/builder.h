@@ -95,6 +95,7 @@ class Builder {
  private:
   struct Flight;
 
+  // Of the final code or of a draft.
   Result<BuildRecipe> RecipeOf(const BuildRequest& request, const Target& target);
   BuildOutcome BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe);
   BuildOutcome FindOrCompile(const Solver& solver, const BuildRecipe& recipe);

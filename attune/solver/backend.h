@@ -55,11 +55,11 @@ class Backend {
   virtual bool OpensAfterFork() const { return false; }
   // Opens the device called `spec`; kNotFound lists the specs that exist.
   virtual Result<std::unique_ptr<Device>> Open(std::string_view spec) const = 0;
-  // Whether a process needs long (about half a second) to open a device or to use its compiler for
+  // True if a process needs long (about half a second) to open a device or to use its compiler for
   // the first time. Candidates then share a process until one fails, and on a GPU are tried one at
   // a time.
   virtual bool IsCostlyToOpen() const { return false; }
-  // Whether the device called `spec` computes on the cores of this machine, so that compilers
+  // True if the device called `spec` computes on the cores of this machine, so that compilers
   // running at the same time slow it down.
   virtual bool IsProcessor(std::string_view) const { return false; }
   // What computes references on an opened device, for Solver::Build, Load and Executable::Run like

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "attune/base/status.h"
-#include "attune/problem/problem.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"
-#include "attune/space/config.h"
 
 namespace attune {
 
@@ -17,10 +15,9 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
 
-  // As Solver::Recipe; Solver::Build and Solver::Load take the result. Empty if `target` has no
-  // drafts.
-  virtual Result<BuildRecipe> DraftRecipe(const Problem& problem, const Config& config,
-                                          const Target& target) const = 0;
+  // The draft of `recipe`, a result of Solver::Recipe for `target`. Solver::Build and Solver::Load
+  // take it. Empty if `target` has no drafts.
+  virtual Result<BuildRecipe> Draft(const BuildRecipe& recipe, const Target& target) const = 0;
 };
 
 }  // namespace attune

@@ -18,17 +18,20 @@ class StoredStream final : public CandidateStream {
   void Tell(Qualified result) override {
     if (stored_.ok()) stored_ = store_.AppendQualified(set_id_, {&result, 1});
     stream_.Tell(std::move(result));
+    has_results_ = true;
   }
   bool IsOver() override { return !stored_.ok() || stream_.IsOver(); }
   size_t size_limit() const override { return stream_.size_limit(); }
 
   const Status& stored() const { return stored_; }
+  bool has_results() const { return has_results_; }
 
  private:
   CandidateStream& stream_;
   RecordStore& store_;
   const std::string& set_id_;
   Status stored_;
+  bool has_results_ = false;
 };
 
 }  // namespace
@@ -73,7 +76,8 @@ Status BatchQualifier::QualifyFrom(CandidateStream& stream, const QualifyTime& t
   StoredStream stored(stream, store_, set_id_);
   const Status qualified = evaluator_.QualifyFrom(stored, time);
   ATTUNE_RETURN_IF_ERROR(stored.stored());
-  return EvaluationStatus(qualified);
+  // Results count even if evaluating another candidate failed.
+  return stored.has_results() ? Status::Ok() : EvaluationStatus(qualified);
 }
 
 std::vector<Qualified> BatchQualifier::Recall(const std::vector<Candidate>& batch) {

@@ -31,7 +31,8 @@ class BatchQualifier {
   // evaluate is as EvaluationStatus says; others are the store's.
   Result<std::vector<Qualified>> Qualify(const std::vector<Candidate>& batch,
                                          const QualifyTime& time);
-  // Stores each result before the stream gets it. REQUIRES: Knows() is false for all candidates.
+  // Stores each result before the stream gets it. Fails if storing fails, or if candidates could
+  // not be evaluated and there is no result. REQUIRES: Knows() is false for all candidates.
   Status QualifyFrom(CandidateStream& stream, const QualifyTime& time);
   // Of `batch` what need not be tried, in order.
   std::vector<Qualified> Recall(const std::vector<Candidate>& batch);

@@ -5,6 +5,7 @@
 #include <utility>
 
 namespace attune {
+
 void BuildAhead::Begin(const std::string& problem) {
   problem_ = problem;
   std::erase_if(workers_, [](const Worker& worker) { return !worker.child.alive(); });
@@ -13,15 +14,15 @@ void BuildAhead::Begin(const std::string& problem) {
 }
 
 void BuildAhead::Add(const Candidate& candidate, int64_t ready_by_ns) {
-  bool is_someone_idle = false;
+  bool has_idle_worker = false;
   {
     const std::lock_guard lock(mutex_);
     if (is_over_) return;
     waiting_.push_back({Text(candidate), ready_by_ns});
-    is_someone_idle = employed_ - working_ >= waiting_.size();
+    has_idle_worker = employed_ - working_ >= waiting_.size();
   }
   changed_.notify_all();
-  if (!is_someone_idle) EmployAnother();
+  if (!has_idle_worker) EmployAnother();
 }
 
 // Starts one child at a time: on a machine with many cores the first children may finish all

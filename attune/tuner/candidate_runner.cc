@@ -85,7 +85,8 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
   }
   is_asleep_ = false;
   parts_.on_phase(Phase::kBuild);
-  const BuildRequest request{solver, *parts_.problem, candidate.config, true};
+  const BuildRequest request{
+      .solver = solver, .problem = *parts_.problem, .config = candidate.config, .is_draft = true};
   const BuildOutcome built = parts_.builder->Build(request, parts_.device->target());
   qualification.build_ns = built.build_ns;
   if (const Failure* failure = built.failure()) {

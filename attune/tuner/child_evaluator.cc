@@ -195,6 +195,7 @@ class ChildEvaluator final : public Evaluator {
     // memory together, and leaves its place to that one.
     std::optional<DyingChild> before;
     std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
+    size_t children = 0;                // Number of children so far.
     int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
     std::unique_lock<std::mutex> turn;  // Held while its candidate is timed: see TakesTurns.
 
@@ -235,7 +236,7 @@ class ChildEvaluator final : public Evaluator {
     std::optional<std::pair<size_t, Candidate>> first_passed;  // And its number.
     Status first_error;
 
-    // Whether no further candidate begins. The first one always begins, so that a tight budget
+    // True if no further candidate begins. The first one always begins, so that a tight budget
     // makes progress.
     bool IsOver() const {
       return begun > 0 && (stream.IsOver() || SteadyNowNs() >= time.begin_by_ns);
@@ -274,9 +275,7 @@ class ChildEvaluator final : public Evaluator {
 
   // Qualifies candidates on `bench` until the stream ends.
   void QualifyOthers(Round& round, Bench& bench) {
-    const std::optional<ChildProcess>& child = bench.child;
-    const bool had_child = child.has_value();
-    bool is_the_same = had_child;
+    const size_t children = bench.children;
     std::unique_lock lock(round.mutex);
     for (;;) {
       std::optional<Candidate> candidate;
@@ -292,7 +291,6 @@ class ChildEvaluator final : public Evaluator {
       BusyTime busy;
       bench.ready_by_ns = round.ReadyByNs(number);
       auto outcome = QualifyOn(bench, *candidate, busy);
-      is_the_same = is_the_same && child.has_value();
       lock.lock();
       Append(busy_, std::move(busy));
       Tell(round, number, std::move(outcome));
@@ -301,8 +299,8 @@ class ChildEvaluator final : public Evaluator {
     }
     round.told.notify_all();
     lock.unlock();
-    // A child that this thread started ends with it.
-    if (is_the_same) return;
+    // This thread may have started a later child, which would end with it.
+    if (bench.children == children) return;
     const std::lock_guard bench_lock(benches_mutex_);
     bench.before.reset();
     bench.child.reset();
@@ -396,7 +394,7 @@ class ChildEvaluator final : public Evaluator {
   bool KeepsChild() const {
     return options_.share_children && options_.jobs == 1 && !options_.on_processor;
   }
-  // Whether children stay, build and verify candidates concurrently, and time them one at a time.
+  // True if children stay, build and verify candidates concurrently, and time them one at a time.
   bool TakesTurns() const { return options_.share_children && options_.on_processor; }
 
   // Kills the children of all benches, which hold memory.
@@ -412,6 +410,7 @@ class ChildEvaluator final : public Evaluator {
     ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, SparesWithDevice().TakeReady(assignment_));
     const std::lock_guard lock(benches_mutex_);
     bench.child.emplace(std::move(started));
+    ++bench.children;
     return Status::Ok();
   }
 

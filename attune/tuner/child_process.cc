@@ -212,8 +212,6 @@ tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) { return 
 
 tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passed_fd) {
   phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
-  const auto* qualify = std::get_if<QualifyRequest>(&request);
-  awaits_turn_ = qualify != nullptr && qualify->awaits_turn && await_turn_ != nullptr;
   phase_begin_ns_ = 0;
   heard_at_ns_ = SteadyNowNs();
   deadline_ns_ = NowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
@@ -242,7 +240,7 @@ tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
 
 std::optional<Failure> ChildProcess::GiveTurnIfAsked(const Reply& reply) {
   const auto* phase = std::get_if<PhaseReply>(&reply.content);
-  if (!awaits_turn_ || phase == nullptr || phase->phase != Phase::kMeasure) return std::nullopt;
+  if (!await_turn_ || phase == nullptr || phase->phase != Phase::kMeasure) return std::nullopt;
   await_turn_();
   deadline_ns_ = NowNs() + DeadlineNs(phase_);
   if (WriteFrame(socket_.get(), Encode(TurnRequest{})).ok()) return std::nullopt;

@@ -88,8 +88,8 @@ class ChildProcess {
   // child is killed when it says no, and was_given_up().
   void SetGoOn(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
 
-  // `await_turn` is called before a candidate is timed for a QualifyRequest with awaits_turn;
-  // timing starts when it returns.
+  // `await_turn` is called before a candidate is timed, and timing starts when it returns. From now
+  // on every request must be a QualifyRequest with awaits_turn.
   void SetAwaitTurn(std::function<void()> await_turn) { await_turn_ = std::move(await_turn); }
 
   // Stops and continues the child (SIGSTOP, SIGCONT), if the system has pidfds. Its deadlines do
@@ -175,7 +175,6 @@ class ChildProcess {
   bool was_given_up_ = false;
   std::function<bool()> go_on_;
   std::function<void()> await_turn_;
-  bool awaits_turn_ = false;        // Set while a QualifyRequest with awaits_turn is answered.
   std::unique_ptr<Pauses> pauses_;  // On the heap, so that moving does not change its address.
   int64_t heard_at_ns_ = 0;         // When it was asked, or said anything, last.
   BusyTime busy_;

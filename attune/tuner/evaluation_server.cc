@@ -133,7 +133,9 @@ class EvaluationServer {
     ATTUNE_ASSIGN_OR_RETURN(const Config config, solver->DefaultConfig(problem, device_->target()));
     ATTUNE_ASSIGN_OR_RETURN(ReferenceDraft draft, ReferenceDraft::Map(problem, data_fd.get()));
     ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kBuild}));
-    const BuildOutcome built = builder_.Build({solver, problem, config, true}, device_->target());
+    const BuildOutcome built =
+        builder_.Build({.solver = solver, .problem = problem, .config = config, .is_draft = true},
+                       device_->target());
     if (built.failure() != nullptr) return std::optional(*built.failure());
     ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kLoad}));
     const auto executable = solver->Load(*built.artifact(), problem, config, *device_);
@@ -244,7 +246,7 @@ class EvaluationServer {
     return SendFailure(std::move(qualified.error()));
   }
 
-  // If the parent is gone, or sends another request, the next read ends the conversation.
+  // Reads the TurnRequest. After anything else the next read ends the conversation.
   void AwaitTurn() {
     const auto request = NextRequest();
     if (request.ok() && request->has_value() && std::holds_alternative<TurnRequest>(**request)) {

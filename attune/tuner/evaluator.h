@@ -77,7 +77,7 @@ class CandidateStream {
   virtual std::optional<Candidate> Next() = 0;
   // Takes the result of a candidate, in any order. Candidates that were given up have none.
   virtual void Tell(Qualified result) = 0;
-  // Whether no further candidate should begin. Once true, it stays true.
+  // True if no further candidate should begin. Once true, it stays true.
   virtual bool IsOver() = 0;
   // Upper bound on the number of candidates; kUnlimited if unknown.
   virtual size_t size_limit() const = 0;

@@ -102,9 +102,11 @@ class ScriptedEvaluator final : public Evaluator {
   }
   Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) override {
     size_t& begun = batches_.emplace_back(0);
+    const size_t most = breaks_after_;
     while (begun == 0 || (!stream.IsOver() && clock_.NowNs() < time.begin_by_ns)) {
       const std::optional<Candidate> next = stream.Next();
       if (!next.has_value()) break;
+      if (begun == most) return Internal("As told.");
       ++begun;
       const Candidate& candidate = *next;
       const double time_ns = TimeOf(candidate);
@@ -170,6 +172,8 @@ class ScriptedEvaluator final : public Evaluator {
   void FailSolver(std::string name) { failing_solver_ = std::move(name); }
   // From now on candidates have these figures.
   void MeterAs(LaunchFigures figures) { figures_ = std::move(figures); }
+  // From now on evaluation fails after so many results of a call.
+  void BreakAfter(size_t results) { breaks_after_ = results; }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -196,6 +200,7 @@ class ScriptedEvaluator final : public Evaluator {
   std::vector<DeviceConditions> told_;
   LaunchFigures figures_;
   bool all_fail_ = false;
+  size_t breaks_after_ = SIZE_MAX;
   std::string failing_solver_;
   std::map<int64_t, FailureKind> failing_;
   std::map<int64_t, int64_t> found_;

@@ -92,7 +92,7 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
   defaults_ = batch;
   if (served_.has_value()) IncludeEarly(*served_, batch);
   if (standing_.has_value()) IncludeEarly(standing_->candidate, batch);
-  // Whoever is compared with the default, or left out for it, waits until it is known to work.
+  // Comparing outputs and pruning need a default that works, so the others wait for it.
   const bool is_awaited = options_.terms.output_check.has_value() || pruning_.has_value();
   while (is_awaited && passed_.empty() && !batch.empty()) {
     const Candidate first = batch.front();
@@ -101,8 +101,8 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
   }
   batch = WithoutQuarantined(source, std::move(batch));
   ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, batch));
-  // Where the first is wrong and took the time of the others: one more at a time, until there is a
-  // baseline, or the run is over.
+  // If the first default fails and uses up the time of the others, try these one at a time until
+  // one passes or the run is over.
   for (size_t left = batch.size() + 1; passed_.empty() && batch.size() < left;) {
     const int64_t last_ns = Earlier(run_end_ns_, longest_end_ns_);
     if (last_ns > 0 && parts_.clock->NowNs() >= last_ns) break;
@@ -129,7 +129,7 @@ Status TuningSession::RecallOthers(CandidateSource& source) {
     if (batch.empty()) break;
     batch = WithoutQuarantined(source, std::move(batch));
     const std::vector<Qualified> known = qualifier_.Recall(batch);
-    // Somebody else went on differently from here.
+    // The interrupted run proposed other candidates from here on.
     if (known.empty() && !batch.empty()) break;
     for (const Qualified& result : known) {
       Begins(AskedOf(result));

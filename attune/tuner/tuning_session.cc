@@ -20,6 +20,8 @@ namespace {
 // Largest share of screening and smallest share of the final in the time of a problem.
 constexpr double kScreenShare = 0.3;
 constexpr double kMinFinalShare = 0.2;
+// After a search that overran, the decision still gets at most this much.
+constexpr double kMaxLateDecisionShare = 0.5;
 constexpr size_t kFinalists = 3;
 // So long a reference may take however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
@@ -171,7 +173,8 @@ Status TuningSession::BeginSet() {
 Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Runner> field) {
   // A search that overran takes nothing from those who decide.
   const int64_t decision_ns = DecisionNs(options_.per_problem_ns);
-  end_ns_ = std::max(end_ns_, parts_.clock->NowNs() + std::min(decision_ns, ShareNs(0.5)));
+  end_ns_ = std::max(end_ns_,
+                     parts_.clock->NowNs() + std::min(decision_ns, ShareNs(kMaxLateDecisionShare)));
   while (!field.empty()) {
     const TimePlan plan = PlanTime(CostsOf(field), kFinalists, end_ns_ - parts_.clock->NowNs(),
                                    ShareNs(kScreenShare));

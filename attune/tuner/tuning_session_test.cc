@@ -26,22 +26,30 @@ struct Outcome {
   size_t finalists = 0;
 };
 
+// What a tuner of one solver with `candidates` configs works with.
+struct Scene {
+  Scene(int64_t candidates, Evaluator& evaluator, Clock& clock) {
+    solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", candidates));
+    parts.solvers = &solvers;
+    parts.store = &store;
+    parts.evaluator = &evaluator;
+    parts.clock = &clock;
+  }
+
+  MemoryStore store;
+  SolverList solvers;
+  TunerParts parts;
+};
+
 Outcome Tune(int64_t candidates, int64_t per_problem_ns, uint64_t seed, const LaunchTime& time_ns) {
   FakeClock clock;
   ScriptedEvaluator evaluator(time_ns, seed, clock);
-  MemoryStore store;
-  SolverList solvers;
-  solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", candidates));
-  TunerParts parts;
-  parts.solvers = &solvers;
-  parts.store = &store;
-  parts.evaluator = &evaluator;
-  parts.clock = &clock;
+  Scene scene(candidates, evaluator, clock);
   TuneOptions options;
   options.per_problem_ns = per_problem_ns;
   options.seed = seed;
 
-  auto report = Tuner(parts, options).Tune(PackedGemm(64, 64, 64));
+  auto report = Tuner(scene.parts, options).Tune(PackedGemm(64, 64, 64));
 
   Outcome outcome;
   EXPECT_TRUE(report.ok()) << report.status().message();
@@ -50,7 +58,7 @@ Outcome Tune(int64_t candidates, int64_t per_problem_ns, uint64_t seed, const La
   outcome.winner = IntegerAt(outcome.report.choice->candidate.config, "p");
   RecordQuery query;
   query.roles = {TrialRole::kFinal};
-  EXPECT_TRUE(store
+  EXPECT_TRUE(scene.store
                   .Visit(query,
                          [&](const RecordedSet& set) {
                            outcome.finalists = set.records.size() - 1;
@@ -167,18 +175,11 @@ TEST(TuningSessionTest, TheSameAnswersLeadToTheSameQuestionsInWhateverOrderTheyC
   const auto asked = [](size_t most) {
     FakeClock clock;
     BackwardEvaluator evaluator(most);
-    MemoryStore store;
-    SolverList solvers;
-    solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", 1000));
-    TunerParts parts;
-    parts.solvers = &solvers;
-    parts.store = &store;
-    parts.evaluator = &evaluator;
-    parts.clock = &clock;
+    Scene scene(1000, evaluator, clock);
     TuneOptions options;
     options.per_problem_ns = 2000 * kMillisecondNs;
     // There is no timer, so tuning fails after the search.
-    EXPECT_FALSE(Tuner(parts, options).Tune(PackedGemm(64, 64, 64)).ok());
+    EXPECT_FALSE(Tuner(scene.parts, options).Tune(PackedGemm(64, 64, 64)).ok());
     return evaluator.asked();
   };
 
@@ -187,6 +188,29 @@ TEST(TuningSessionTest, TheSameAnswersLeadToTheSameQuestionsInWhateverOrderTheyC
   ASSERT_EQ(one_at_a_time.size(), 120u);
   EXPECT_EQ(asked(2), one_at_a_time);
   EXPECT_EQ(asked(5), one_at_a_time);
+}
+
+TEST(TuningSessionTest, ResultsCountIfEvaluatingOthersFails) {
+  FakeClock clock;
+  ScriptedEvaluator evaluator([](int64_t p) { return p == 3 ? 1e6 : 2e6; }, 1, clock);
+  Scene scene(12, evaluator, clock);
+  evaluator.BreakAfter(5);
+
+  const auto report = Tuner(scene.parts, TuneOptions()).Tune(PackedGemm(64, 64, 64));
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->qualified, 6);  // The default and five more.
+  ASSERT_TRUE(report->choice.has_value());
+  EXPECT_EQ(IntegerAt(report->choice->candidate.config, "p"), 3);
+}
+
+TEST(TuningSessionTest, FailsIfNothingCanBeEvaluated) {
+  FakeClock clock;
+  ScriptedEvaluator evaluator([](int64_t) { return 2e6; }, 1, clock);
+  Scene scene(12, evaluator, clock);
+  evaluator.BreakAfter(0);
+
+  EXPECT_FALSE(Tuner(scene.parts, TuneOptions()).Tune(PackedGemm(64, 64, 64)).ok());
 }
 
 // One problem, tuned again and again while the times of its candidates change.

@@ -62,12 +62,10 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
                     file_.compile_options);
 }
 
-Result<BuildRecipe> KernelSolver::DraftRecipe(const Problem& problem, const Config& config,
-                                              const Target& target) const {
+Result<BuildRecipe> KernelSolver::Draft(const BuildRecipe& recipe, const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.FindLike(target));
   if (!entry->is_pocl || file_.is_binary) return BuildRecipe();
-  ATTUNE_ASSIGN_OR_RETURN(BuildRecipe recipe, Recipe(problem, config, target));
-  return DraftOf(std::move(recipe));
+  return DraftOf(recipe);
 }
 
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {

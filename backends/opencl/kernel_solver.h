@@ -25,8 +25,7 @@ class KernelSolver final : public Solver, public Drafter {
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override;
   // Empty unless the device is PoCL's: see DraftOf.
-  Result<BuildRecipe> DraftRecipe(const Problem& problem, const Config& config,
-                                  const Target& target) const override;
+  Result<BuildRecipe> Draft(const BuildRecipe& recipe, const Target& target) const override;
   Result<Artifact> Build(const BuildRecipe& recipe) const override;
   Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
                                            const Config& config, Device& device) const override;

@@ -358,7 +358,7 @@ def print_summary(lines):
           f" {'x random':>8} {'x hybrid':>8} {'configs/s':>9} {'budget used':>11}")
     show = lambda value: "-" if value is None else f"{value:.2f}"
     for line in lines:
-        print(f"{line['device']:9} {line['kernel']:12} {line['budget_s']:>5}s {line['races']:>5} "
+        print(f"{line['device']:9} {line['kernel']:12} {line['budget_s']:>5g}s {line['races']:>5} "
               f"{show(line['over_better']):>8} {line['not_behind_better']:>10} "
               f"{show(line['over_random']):>8} {show(line['over_hybrid_vndx']):>8} "
               f"{show(line['speed_over_random']):>9} {show(line['most_of_budget']):>11}")
@@ -383,7 +383,7 @@ def parse_arguments():
     parser.add_argument("--attune-option", action="append", default=[],
                         help="passed on to 'attune tune'; may be repeated")
     parser.add_argument("--json", action="store_true")
-    # Of children.
+    # For the processes that this program starts.
     parser.add_argument("--tuner", choices=TUNERS, help=argparse.SUPPRESS)
     parser.add_argument("--retime", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=1, help=argparse.SUPPRESS)

@@ -252,17 +252,38 @@ def test_priors_of_something_else_are_refused(attune, folder):
             "other.json")
 
 
+EXAMPLES = {"matmul": "m=67,n=65,k=33",
+            "convolution": "channels=3,height=21,width=19,filters=5,extent=3",
+            "nbody": "bodies=333",
+            "stencil": "depth=7,height=33,width=35"}
+
+
 def test_compiled_for_a_gpu_that_is_not_here(attune):
-    kernel = ("--kernel", str(attune.data.parent.parent / "examples/own_kernel/matmul.json"),
-              "--size", "m=64,n=64,k=64")
-    process = attune.start("build", *kernel, "--target", "sm_90", "--json")
-    out, err = process.communicate(timeout=program.TIMEOUT_S)
-    if process.returncode == 1 and "NVRTC" in err.upper():
-        print(f"skipped, without NVRTC: {err}")
-        return
-    program.check(process.returncode == 0, out + err)
-    rows = json.loads(out)["builds"]
-    program.check(any(row["solver"] == "cuda.matmul" and row["state"] in ("built", "kept") for row in rows), rows)
+    for name, size in EXAMPLES.items():
+        kernel = ("--kernel", str(attune.data.parent.parent / f"examples/own_kernel/{name}.json"),
+                  "--size", size)
+        process = attune.start("build", *kernel, "--target", "sm_90", "--json")
+        out, err = process.communicate(timeout=program.TIMEOUT_S)
+        if process.returncode == 1 and "NVRTC" in err.upper():
+            print(f"skipped, without NVRTC: {err}")
+            return
+        program.check(process.returncode == 0, out + err)
+        rows = json.loads(out)["builds"]
+        program.check(any(row["solver"] == f"cuda.{name}" and row["state"] in ("built", "kept")
+                          for row in rows), rows)
+
+
+def test_examples_are_right(attune):
+    """Sampled configs of every example compute what its plain kernel computes, at odd sizes."""
+    for name, size in EXAMPLES.items():
+        path = attune.data.parent.parent / f"examples/own_kernel/{name}.json"
+        process = attune.start("tune", "--kernel", str(path), "--size", size, "--device", "opencl:0",
+                               "--candidates", "12", "--search", "random", "--per-problem", "20s",
+                               "--max-iterations", "3", "--json")
+        out, err = process.communicate(timeout=program.TIMEOUT_S)
+        program.check(process.returncode == 0, out + err)
+        problem = json.loads(out)["problems"][0]
+        program.check(problem["failures"] == {} and problem["qualified"] >= 12, problem)
 
 
 def test_example(attune):
@@ -305,6 +326,7 @@ def test(attune):
     test_priors_of_something_else_are_refused(attune, folder)
     test_example(attune)
     test_compiled_for_a_gpu_that_is_not_here(attune)
+    test_examples_are_right(attune)
     test_resumed_after_a_kill(attune)
 
 

@@ -168,8 +168,8 @@ class Sanitizers(Guests):
 
     def test_without_options_of_the_sanitizers(self):
         for sanitizer in SANITIZERS:
-            # ThreadSanitizer does not see how the threads of OpenBLAS wait for each other, and some
-            # of its kernels write with memset(), which it sees.
+            # ThreadSanitizer cannot see that threads of OpenBLAS wait for each other. It does see
+            # their calls of memset(), and reports a race.
             alone = {"OPENBLAS_NUM_THREADS": "1"} if sanitizer == "thread" else {}
             with self.subTest(sanitizer):
                 self.check(self.api_guest(f"plain-{sanitizer}", f"-fsanitize={sanitizer}"), **alone)
