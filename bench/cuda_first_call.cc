@@ -35,6 +35,7 @@
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
 #include "backends/cuda/driver/driver.h"
+#include "bench/cuda_calls.h"
 #include "bench/figures.h"
 #include "bench/first_call_steps.h"
 #include "bench/fresh_race.h"
@@ -59,10 +60,7 @@ struct Options {
   bool as_json = false;
 };
 
-constexpr int kSteadyCalls = 9;
 constexpr int kPairs = 51;  // Of calls by turns, of what serves untuned and of what tuning found.
-constexpr int64_t kMostMsToPrepare = 60'000;
-constexpr const char* kDevice = "cuda:0";
 constexpr const char* kVendorSolver =
     "cuda.cudnn-conv";  // Its default is what cuDNN answers first.
 constexpr const char* kForce = "ATTUNE_FORCE";
@@ -78,12 +76,6 @@ constexpr Layer kLayers[] = {{3, 64, 7, 2, 1},      {64, 64, 3, 1, 4},    {64, 2
 constexpr int64_t kShortestSide = 160;
 constexpr int64_t kLongestSide = 800;
 constexpr int kAlignment = 256;  // In bytes, of what cuMemAlloc returns.
-
-void Check(attune_code code) {
-  if (code == ATTUNE_OK) return;
-  fmt::print(stderr, "cuda_first_call: {}\n", attune_last_message());
-  std::exit(1);
-}
 
 attune_conv RandomConv(Random& random, const std::string& type) {
   const auto side = [&] {
@@ -108,104 +100,29 @@ attune_conv RandomConv(Random& random, const std::string& type) {
 // Operands for the largest convolution, on a stream of the program.
 class OnDevice {
  public:
-  explicit OnDevice(const cuda::Driver& driver) : driver_(driver) {
-    CUdevice device = 0;
-    CUcontext context = nullptr;
-    Must(driver_.cuDeviceGet(&device, 0), "open the device");
-    Must(driver_.cuDevicePrimaryCtxRetain(&context, device), "make a context");
-    Must(driver_.cuCtxSetCurrent(context), "enter the context");
-    Must(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
-    arguments_.a = Operand();
-    arguments_.b = Operand();
-    arguments_.c = Operand();
-    arguments_.queue = stream_;
+  explicit OnDevice(const cuda::Driver& driver) : device_(driver) {
+    constexpr size_t kBytes = size_t{64} << 20;
+    arguments_.a = device_.Operand(kBytes);
+    arguments_.b = device_.Operand(kBytes);
+    arguments_.c = device_.Operand(kBytes);
+    arguments_.queue = device_.stream();
   }
 
+  double TimeNs(attune_runtime* runtime, const attune_conv& conv) {
+    return device_.TimeNs([&] { return attune_run_conv(runtime, &conv, &arguments_); });
+  }
+  double SteadyUs(attune_runtime* runtime, const attune_conv& conv) {
+    return device_.SteadyUs([&] { return attune_run_conv(runtime, &conv, &arguments_); });
+  }
   bool Computes(attune_runtime* runtime, const attune_conv& conv) {
     const bool is_enqueued = attune_run_conv(runtime, &conv, &arguments_) == ATTUNE_OK;
-    Must(driver_.cuStreamSynchronize(stream_), "wait for a convolution");
+    device_.Wait();
     return is_enqueued;
   }
 
-  // Nanoseconds from the call to the end of its work.
-  double TimeNs(attune_runtime* runtime, const attune_conv& conv) {
-    const auto begin = WallClock::now();
-    Check(attune_run_conv(runtime, &conv, &arguments_));
-    Must(driver_.cuStreamSynchronize(stream_), "wait for a convolution");
-    return 1e9 * SecondsSince(begin);
-  }
-
  private:
-  // Halves and floats of random bits of small magnitude; 64 MB hold every tensor of the layers.
-  void* Operand() {
-    constexpr size_t kCount = size_t{1} << 25;
-    std::vector<uint16_t> values(kCount);
-    // Between 0.5 and 1 as halves; as floats, of their upper half, between 0.25 and 0.5.
-    for (auto& value : values) value = static_cast<uint16_t>(0x3800 | random_.Below(0x400));
-    CUdeviceptr address = 0;
-    Must(driver_.cuMemAlloc(&address, kCount * sizeof(uint16_t)), "allocate 64 MB");
-    Must(driver_.cuMemcpyHtoDAsync(address, values.data(), kCount * sizeof(uint16_t), stream_),
-         "copy to the device");
-    Must(driver_.cuStreamSynchronize(stream_), "wait for a copy");
-    return reinterpret_cast<void*>(address);
-  }
-  static void Must(CUresult result, const char* what) {
-    if (result == CUDA_SUCCESS) return;
-    fmt::print(stderr, "cuda_first_call: Cannot {}: CUDA error {}.\n", what,
-               static_cast<int>(result));
-    std::exit(1);
-  }
-
-  const cuda::Driver& driver_;
-  Random random_{7};
-  CUstream stream_ = nullptr;
+  CallDevice device_;
   attune_arguments arguments_ = ATTUNE_ARGUMENTS_INIT;
-};
-
-class BenchRuntime {
- public:
-  BenchRuntime(const Options& options, attune_policy policy, const std::string& database) {
-    attune_options made = ATTUNE_OPTIONS_INIT;
-    made.device = kDevice;
-    made.database = database.c_str();
-    made.policy = policy;
-    made.per_problem_ms = options.per_problem_ms;
-    Check(attune_runtime_create(&made, &runtime_));
-    Check(attune_set_listener(runtime_, Hear, this));
-  }
-  ~BenchRuntime() { attune_runtime_destroy(runtime_); }
-  BenchRuntime(const BenchRuntime&) = delete;
-  BenchRuntime& operator=(const BenchRuntime&) = delete;
-
-  attune_runtime* get() const { return runtime_; }
-  // Returns when the background has made ready what is to serve from then on.
-  void AwaitPreferred() { Check(attune_wait_idle(runtime_, kMostMsToPrepare)); }
-  // What serves a problem by now.
-  std::string ServedBy(const std::string& problem) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return served_by_[problem];
-  }
-  uint64_t BuildsInCaller() {
-    attune_counters counters = ATTUNE_COUNTERS_INIT;
-    Check(attune_get_counters(runtime_, &counters));
-    return counters.builds_in_caller;
-  }
-
- private:
-  static void Hear(void* context, attune_event event, const char* problem, const char* candidate,
-                   const char* message) {
-    auto* self = static_cast<BenchRuntime*>(context);
-    const bool serves = event == ATTUNE_EVENT_MISS || event == ATTUNE_EVENT_SWAP;
-    if (serves && candidate != nullptr) {
-      const std::lock_guard<std::mutex> lock(self->mutex_);
-      self->served_by_[problem] = candidate;
-    }
-    if (event != ATTUNE_EVENT_TUNING_FAILED) return;
-    fmt::print(stderr, "cuda_first_call: {} was not tuned: {}\n", problem, message);
-  }
-  attune_runtime* runtime_ = nullptr;
-  std::mutex mutex_;                              // Guards what follows: the background tells, too.
-  std::map<std::string, std::string> served_by_;  // By problem.
 };
 
 struct Row {
@@ -245,18 +162,10 @@ class SetVariable {
 
 std::string TextOf(const attune_conv& conv) {
   char* text = nullptr;
-  Check(attune_conv_text(&conv, &text));
+  CheckCall(attune_conv_text(&conv, &text));
   std::string result = text;
   attune_free(text);
   return result;
-}
-
-double SteadyUs(OnDevice& device, attune_runtime* runtime, const attune_conv& conv) {
-  std::vector<double> times_us;
-  for (int i = 0; i < kSteadyCalls; ++i) {
-    times_us.push_back(device.TimeNs(runtime, conv) / 1e3);
-  }
-  return MedianOf(std::move(times_us));
 }
 
 // Every layer once with another picture: libraries are loaded, memory is there.
@@ -265,8 +174,7 @@ void WarmUp(OnDevice& device, attune_runtime* runtime, const Options& options) {
   for (int i = 0; i < 12; ++i) device.TimeNs(runtime, RandomConv(random, options.type));
 }
 
-std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
-                                   const Options& options) {
+std::vector<Row> MeasureFirstCalls(OnDevice& device, CallRuntime& runtime, const Options& options) {
   WarmUp(device, runtime.get(), options);
   Random random(options.seed);
   std::vector<Row> rows(static_cast<size_t>(options.pictures));
@@ -275,7 +183,7 @@ std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
     row.problem = TextOf(row.conv);
     row.first_us = device.TimeNs(runtime.get(), row.conv) / 1e3;
     row.candidate = runtime.ServedBy(row.problem);
-    row.steady_us = SteadyUs(device, runtime.get(), row.conv);
+    row.steady_us = device.SteadyUs(runtime.get(), row.conv);
   }
   return rows;
 }
@@ -283,8 +191,8 @@ std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
 // Tunes `rows`, in their first call here. The host is shared and its speed changes from one minute
 // to the next: what `untuned` serves is timed once more, by turns with what was found.
 void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& options,
-                       const std::string& database, BenchRuntime& untuned) {
-  BenchRuntime runtime(options, ATTUNE_INLINE, database);
+                       const std::string& database, CallRuntime& untuned) {
+  CallRuntime runtime(ATTUNE_INLINE, database, options.per_problem_ms);
   for (size_t i = 0; i < rows.size(); ++i) {
     fmt::print(stderr, "Tuning {} of {}\n", i + 1, rows.size());
     device.TimeNs(runtime.get(), rows[i].conv);
@@ -307,7 +215,7 @@ void MeasureOnDevice(std::span<Row> rows) {
   for (Row& row : rows) {
     const Result<Problem> problem = ParseProblem(row.problem);
     Require(problem.ok() ? Status::Ok() : problem.error());
-    RacePlan plan{.device = kDevice, .problem = *problem, .candidates = {}};
+    RacePlan plan{.device = kCallDevice, .problem = *problem, .candidates = {}};
     std::vector<size_t> places;
     for (const std::string& text : {row.candidate, row.untuned, row.tuned}) {
       const Result<Candidate> candidate = ParseCandidate(text);
@@ -335,7 +243,7 @@ void MeasureOnDevice(std::span<Row> rows) {
 std::optional<double> TrySteadyUs(OnDevice& device, attune_runtime* runtime,
                                   const attune_conv& conv) {
   if (!device.Computes(runtime, conv)) return std::nullopt;
-  return SteadyUs(device, runtime, conv);
+  return device.SteadyUs(runtime, conv);
 }
 
 // Every algorithm of cuDNN's legacy calls, with and without tensor cores: what solves a problem of
@@ -360,11 +268,11 @@ void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& op
   const SetVariable direct("ATTUNE_GRAPH_REPLAY", "0");
   {
     const SetVariable forced(kForce, kVendorSolver);
-    const BenchRuntime runtime(options, ATTUNE_NEVER, "");
-    for (Row& row : rows) row.vendor_first_us = SteadyUs(device, runtime.get(), row.conv);
+    const CallRuntime runtime(ATTUNE_NEVER, "", options.per_problem_ms);
+    for (Row& row : rows) row.vendor_first_us = device.SteadyUs(runtime.get(), row.conv);
   }
   const LoadedBackends backends = LoadBackends();
-  const Result<Place> place = FindPlace(backends.list, kDevice);
+  const Result<Place> place = FindPlace(backends.list, kCallDevice);
   Require(place.ok() ? Status::Ok() : place.error());
   std::map<std::string, std::vector<Row*>> rows_by_candidate;
   for (Row& row : rows) {
@@ -379,7 +287,7 @@ void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& op
   }
   for (const auto& [candidate, its_rows] : rows_by_candidate) {
     const SetVariable forced(kForce, candidate);
-    const BenchRuntime runtime(options, ATTUNE_NEVER, "");
+    const CallRuntime runtime(ATTUNE_NEVER, "", options.per_problem_ms);
     for (Row* row : its_rows) {
       const auto us = TrySteadyUs(device, runtime.get(), row->conv);
       if (us.has_value()) row->vendor_best_us = std::min(row->vendor_best_us, *us);
@@ -389,10 +297,10 @@ void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& op
 
 Status FindRooflines(std::span<Row> rows) {
   const LoadedBackends backends = LoadBackends();
-  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, kDevice));
-  ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(kDevice));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, kCallDevice));
+  ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(kCallDevice));
   ATTUNE_ASSIGN_OR_RETURN(const Peaks peaks, place.backend->MeasurePeaks(*device));
-  Roofline roofline(kDevice, kMatrixSolver, peaks);
+  Roofline roofline(kCallDevice, kMatrixSolver, peaks);
   for (Row& row : rows) {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(row.problem));
     ATTUNE_ASSIGN_OR_RETURN(const double ns, roofline.Ns(problem));
@@ -410,7 +318,7 @@ nlohmann::ordered_json StepsOf(const Options& options) {
     Require(problem.ok() ? Status::Ok() : problem.error());
     convs.push_back(problem->Get<Conv>());
   }
-  const auto steps = MeasureFirstCallSteps(kDevice, convs);
+  const auto steps = MeasureFirstCallSteps(kCallDevice, convs);
   Require(steps.ok() ? Status::Ok() : steps.error());
   return *steps;
 }
@@ -495,10 +403,10 @@ int Run(const Options& options) {
   const BenchFolder folder("");
   const bool defers = options.policy == "deferred";
   const std::string fresh = defers ? (folder.path() / "deferred.db").string() : "";
-  BenchRuntime runtime(options, defers ? ATTUNE_DEFERRED : ATTUNE_NEVER,
-                       options.known.empty() ? fresh : options.known);
+  CallRuntime runtime(defers ? ATTUNE_DEFERRED : ATTUNE_NEVER,
+                      options.known.empty() ? fresh : options.known, options.per_problem_ms);
   std::vector<Row> rows = MeasureFirstCalls(device, runtime, options);
-  const uint64_t builds = runtime.BuildsInCaller();
+  const uint64_t builds = runtime.Counters().builds_in_caller;
   const std::span<Row> tuned =
       std::span(rows).first(std::min(rows.size(), static_cast<size_t>(options.tuned)));
   const bool is_kept = !options.database.empty();

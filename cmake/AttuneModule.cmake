@@ -73,7 +73,7 @@ function(attune_precompile_headers TARGET KIND)
   endif()
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # With optimisation, GCC 12 reports false overflows in strings from a precompiled header.
-    target_compile_options(${TARGET} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+    target_compile_options(${TARGET} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
   get_property(first GLOBAL PROPERTY ATTUNE_FIRST_${KIND})
   if(first)

@@ -58,6 +58,7 @@ struct KernelLaunch {
   std::vector<Expression> groups;          // Work-groups, in as many.
   std::optional<Expression> shared_bytes;  // CUDA: dynamic shared memory; none if absent.
   std::optional<Expression> cooperative;   // CUDA: all work-groups run at once if true.
+  std::vector<Expression> cluster;  // CUDA: work-groups of a cluster, in as many; none if empty.
   std::vector<KernelArgument> arguments;
 };
 
@@ -117,7 +118,7 @@ struct OwnKernel {
 };
 
 struct KernelFile {
-  static constexpr int kFormatVersion = 8;
+  static constexpr int kFormatVersion = 9;
 
   int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.
@@ -134,6 +135,7 @@ struct KernelFile {
   std::vector<std::string> compile_time_sizes;  // All others are run-time.
   std::vector<Expression> applies;
   std::vector<Parameter> parameters;
+  std::vector<std::string> run_time_parameters;  // Those that are not compiled in.
   std::vector<Expression> constraints;
   // Of each constraint of a user's kernel the path, line and JSON pointer, for messages. Filled by
   // LoadKernelFile.

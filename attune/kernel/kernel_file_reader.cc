@@ -39,6 +39,8 @@ constexpr size_t kMaxFunctionBytes = 256;
 constexpr size_t kMaxSymbolBytes = 4096;
 constexpr int kVersionOfNameExpressions = 6;
 constexpr int kVersionOfCooperativeLaunches = 8;
+constexpr int kVersionOfRunTimeParameters = 9;
+constexpr int kVersionOfClusters = 9;
 constexpr int64_t kMaxVersion = 1000000;
 constexpr std::string_view kOpenClExtension = ".cl";
 constexpr std::string_view kCudaExtension = ".cu";
@@ -214,9 +216,15 @@ Status ReadParameters(const JsonPlace& place, KernelFile& file) {
   std::vector<double> combinations(file.languages.size(), 1);
   for (size_t i = 0; i < place.Size(); ++i) {
     const JsonPlace element = place.Element(i);
-    ATTUNE_RETURN_IF_ERROR(element.CheckObject({"name", "values"}));
+    ATTUNE_RETURN_IF_ERROR(element.CheckObject({"name", "values"}, {"run_time"}));
+    ATTUNE_RETURN_IF_ERROR(
+        CheckKeyOfVersion(element, "run_time", kVersionOfRunTimeParameters, file));
     Parameter parameter;
     ATTUNE_ASSIGN_OR_RETURN(parameter.name, element.Member("name").Identifier());
+    if (element.Has("run_time")) {
+      ATTUNE_ASSIGN_OR_RETURN(const int64_t is_run_time, element.Member("run_time").Integer(0, 1));
+      if (is_run_time == 1) file.run_time_parameters.push_back(parameter.name);
+    }
     ATTUNE_ASSIGN_OR_RETURN(auto lists, ReadValuesOfLanguages(element.Member("values"), file));
     for (size_t language = 0; language < lists.size(); ++language) {
       combinations[language] *= static_cast<double>(lists[language].size());
@@ -320,13 +328,29 @@ Result<std::string> ReadFunction(const JsonPlace& place, const KernelFile& file)
   return name;
 }
 
+Result<std::vector<Expression>> ReadCluster(const JsonPlace& place, const KernelLaunch& launch,
+                                            const KernelFile& file) {
+  if (Offers(file, KernelLanguage::kOpenCl)) {
+    return place.Error("is of CUDA: OpenCL has no clusters of work-groups.");
+  }
+  if (launch.cooperative) {
+    return place.Error("does not go with 'cooperative': all work-groups wait for each other then.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<Expression> extents,
+                          ReadExpressions(place, 1, kMaxDimensions));
+  if (extents.size() == launch.groups.size()) return extents;
+  return place.Error(
+      fmt::format("has {} dimensions but 'groups' has {}.", extents.size(), launch.groups.size()));
+}
+
 Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields,
                                 const KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckObject({"function", "local", "groups", "arguments"},
-                                           {"when", "shared_bytes", "cooperative"}));
+                                           {"when", "shared_bytes", "cooperative", "cluster"}));
   ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(place, "shared_bytes", file));
   ATTUNE_RETURN_IF_ERROR(
       CheckKeyOfVersion(place, "cooperative", kVersionOfCooperativeLaunches, file));
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(place, "cluster", kVersionOfClusters, file));
   KernelLaunch launch;
   ATTUNE_ASSIGN_OR_RETURN(launch.function, ReadFunction(place.Member("function"), file));
   if (place.Has("when")) {
@@ -355,6 +379,9 @@ Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields
     }
     ATTUNE_ASSIGN_OR_RETURN(Expression is_cooperative, cooperative.ParsedExpression());
     launch.cooperative = std::move(is_cooperative);
+  }
+  if (place.Has("cluster")) {
+    ATTUNE_ASSIGN_OR_RETURN(launch.cluster, ReadCluster(place.Member("cluster"), launch, file));
   }
   const JsonPlace arguments = place.Member("arguments");
   ATTUNE_RETURN_IF_ERROR(arguments.CheckArray(1, kMaxArguments));

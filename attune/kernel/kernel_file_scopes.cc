@@ -44,9 +44,10 @@ class ScopeChecker {
     for (size_t i = 0; i < file_.parameters.size(); ++i) {
       ATTUNE_RETURN_IF_ERROR(
           Declare(fmt::format("/parameters/{}/name", i), file_.parameters[i].name));
-      build_.insert(file_.parameters[i].name);
       all_.insert(file_.parameters[i].name);
+      build_.insert(file_.parameters[i].name);
     }
+    for (const std::string& name : file_.run_time_parameters) build_.erase(name);
     // Constraints are part of the space, which knows no definitions.
     ATTUNE_RETURN_IF_ERROR(CheckList("constraints", file_.constraints, Union(all_, limits_)));
     if (file_.cost) {
@@ -136,6 +137,7 @@ class ScopeChecker {
     if (launch.cooperative) {
       ATTUNE_RETURN_IF_ERROR(CheckOne("/" + place + "/cooperative", *launch.cooperative, all_));
     }
+    ATTUNE_RETURN_IF_ERROR(CheckList(place + "/cluster", launch.cluster, all_));
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       ATTUNE_RETURN_IF_ERROR(
           CheckArgument(fmt::format("/{}/arguments/{}", place, i), launch.arguments[i]));

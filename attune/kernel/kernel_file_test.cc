@@ -94,8 +94,8 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"missing key", [](Json& f) { f.erase("name"); }, "(the whole file)", "'name' is missing"},
     {"unknown key", [](Json& f) { f["wrokspace"] = 1; }, "/wrokspace", "unknown key"},
-    {"other format", [](Json& f) { f["attune_kernel_file"] = 9; }, "/attune_kernel_file",
-     "reads versions 1 to 8"},
+    {"other format", [](Json& f) { f["attune_kernel_file"] = 10; }, "/attune_kernel_file",
+     "reads versions 1 to 9"},
     {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
     {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
     {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
@@ -150,6 +150,31 @@ const Mistake kMistakes[] = {
      },
      "/cost", "HALF"},
     {"cost in version 1", [](Json& f) { f["cost"] = "WG"; }, "/cost", "version 2"},
+    {"run-time parameter in version 1", [](Json& f) { f["parameters"][0]["run_time"] = 1; },
+     "/parameters/0/run_time", "version 9"},
+    {"run-time parameter compiled in",
+     [](Json& f) {
+       f["attune_kernel_file"] = 9;
+       f["parameters"][0]["run_time"] = 1;
+     },
+     "/definitions/0/value", "reads 'WG', which is not known where"},
+    {"run-time parameter of 2",
+     [](Json& f) {
+       f["attune_kernel_file"] = 9;
+       f["parameters"][0]["run_time"] = 2;
+     },
+     "/parameters/0/run_time", "0 to 1"},
+    {"cluster in version 1",
+     [](Json& f) {
+       f["launches"][0]["cluster"] = {2, 1};
+     },
+     "/launches/0/cluster", "version 9"},
+    {"cluster in OpenCL",
+     [](Json& f) {
+       f["attune_kernel_file"] = 9;
+       f["launches"][0]["cluster"] = {2, 1};
+     },
+     "/launches/0/cluster", "is of CUDA"},
     {"workspace", [](Json& f) { f.erase("workspace_bytes"); }, "/launches/0/arguments/1",
      "no workspace"},
     {"no launches", [](Json& f) { f["launches"] = Json::array(); }, "/launches", "0 elements"},

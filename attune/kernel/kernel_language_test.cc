@@ -24,7 +24,9 @@ using Json = nlohmann::json;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 Json FileInBoth() {
@@ -164,6 +166,57 @@ TEST(KernelLanguageTest, DynamicSharedMemoryIsPartOfThePlanAndOfItsText) {
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->launches[0].shared_bytes, 65536);
   EXPECT_EQ(*ParseKernelPlan(Text(*plan)), *plan);
+}
+
+Json FileWithClusters() {
+  Json file = FileInCuda();
+  file["attune_kernel_file"] = 9;
+  file["parameters"][1]["run_time"] = 1;
+  file["launches"][0]["cluster"] = {"DEPTH"};
+  file["launches"][0]["arguments"].push_back({{"int", "DEPTH"}});
+  return file;
+}
+
+TEST(KernelLanguageTest, ConfigsThatDifferInRunTimeParametersShareASource) {
+  const auto file = ParseKernelFile(FileWithClusters().dump(), KernelLanguage::kCuda);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const Problem problem = PackedGemm(4, 4, 5);
+  const Config one = {{"WG", int64_t{128}}, {"DEPTH", int64_t{1}}};
+  const Config two = {{"WG", int64_t{128}}, {"DEPTH", int64_t{2}}};
+  const Config narrow = {{"WG", int64_t{32}}, {"DEPTH", int64_t{1}}};
+
+  EXPECT_EQ(*MakeSource(*file, problem, one), *MakeSource(*file, problem, two));
+  EXPECT_THAT(*MakeSource(*file, problem, one), Not(HasSubstr("#define DEPTH")));
+  EXPECT_NE(*MakeSource(*file, problem, one), *MakeSource(*file, problem, narrow));
+  EXPECT_NE(*MakePlan(*file, problem, one), *MakePlan(*file, problem, two));
+}
+
+TEST(KernelLanguageTest, ClustersArePartOfThePlanAndDivideTheGroups) {
+  const auto file = ParseKernelFile(FileWithClusters().dump(), KernelLanguage::kCuda);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto plan_for = [&](int64_t rows, int64_t depth) {
+    return MakePlan(*file, PackedGemm(rows, 4, 5), {{"WG", int64_t{128}}, {"DEPTH", depth}});
+  };
+
+  EXPECT_THAT(plan_for(4, 1)->launches[0].cluster, IsEmpty());
+  EXPECT_THAT(plan_for(4, 2)->launches[0].cluster, ElementsAre(2));
+  EXPECT_EQ(*ParseKernelPlan(Text(*plan_for(4, 2))), *plan_for(4, 2));
+  EXPECT_EQ(plan_for(3, 2).status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(plan_for(3, 2).status().message(),
+              HasSubstr("3 work-groups are not a multiple of 'DEPTH', which is 2"));
+  EXPECT_THAT(plan_for(34, 17).status().message(), HasSubstr("1 to 16 are possible"));
+}
+
+TEST(KernelLanguageTest, ClustersHaveTheDimensionsOfTheGroupsAndAreNotCooperative) {
+  Json flat = FileWithClusters();
+  flat["launches"][0]["cluster"] = {"DEPTH", 1};
+  Json waiting = FileWithClusters();
+  waiting["launches"][0]["cooperative"] = 1;
+
+  EXPECT_THAT(ParseKernelFile(flat.dump(), KernelLanguage::kCuda).status().message(),
+              HasSubstr("/launches/0/cluster: has 2 dimensions but 'groups' has 1."));
+  EXPECT_THAT(ParseKernelFile(waiting.dump(), KernelLanguage::kCuda).status().message(),
+              HasSubstr("/launches/0/cluster: does not go with 'cooperative'"));
 }
 
 TEST(KernelLanguageTest, LimitsOfADeviceAreNumbersOfItsLanguage) {

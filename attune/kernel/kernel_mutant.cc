@@ -47,7 +47,8 @@ bool Same(const std::vector<T>& a, const std::vector<T>& b) {
 bool Same(const KernelLaunch& a, const KernelLaunch& b) {
   return a.function == b.function && Same(a.when, b.when) && Same(a.local, b.local) &&
          Same(a.groups, b.groups) && Same(a.shared_bytes, b.shared_bytes) &&
-         Same(a.cooperative, b.cooperative) && Same(a.arguments, b.arguments);
+         Same(a.cooperative, b.cooperative) && Same(a.cluster, b.cluster) &&
+         Same(a.arguments, b.arguments);
 }
 
 bool SameParameterNames(const KernelFile& a, const KernelFile& b) {
@@ -60,8 +61,9 @@ bool SameParameterNames(const KernelFile& a, const KernelFile& b) {
 bool SameProgramAndPlan(const KernelFile& a, const KernelFile& b) {
   return a.operator_name == b.operator_name && a.prelude == b.prelude && a.source == b.source &&
          a.compile_time_sizes == b.compile_time_sizes && SameParameterNames(a, b) &&
-         Same(a.definitions, b.definitions) && Same(a.variables, b.variables) &&
-         Same(a.workspace_bytes, b.workspace_bytes) && Same(a.launches, b.launches);
+         a.run_time_parameters == b.run_time_parameters && Same(a.definitions, b.definitions) &&
+         Same(a.variables, b.variables) && Same(a.workspace_bytes, b.workspace_bytes) &&
+         Same(a.launches, b.launches);
 }
 
 bool SameOffer(const KernelFile& a, const KernelFile& b) {

@@ -26,6 +26,7 @@ constexpr int64_t kMaxGroups = int64_t{1} << 31;
 // Of CUDA, in all dimensions but the first.
 constexpr int64_t kMaxLaterCudaGroups = 65535;
 constexpr int64_t kMaxSharedBytes = 1 << 20;
+constexpr int64_t kMaxClusterGroups = 16;
 constexpr int64_t kMaxWorkspaceBytes = int64_t{1} << 40;
 
 // The names that expressions read, and their values.
@@ -131,6 +132,24 @@ int64_t MostGroups(KernelLanguage language, size_t dimension) {
   return dimension == 0 ? kMaxGroups - 1 : kMaxLaterCudaGroups;
 }
 
+// A cluster of one work-group is none: a device without clusters can launch it.
+Status PlanCluster(const KernelLaunch& launch, const Scope& scope, PlannedLaunch& planned) {
+  int64_t size = 1;
+  for (size_t i = 0; i < launch.cluster.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t extent,
+                            scope.EvaluateInteger(launch.cluster[i], 1, kMaxClusterGroups / size));
+    if (planned.groups[i] % extent != 0) {
+      return Unsupported(
+          fmt::format("{} work-groups are not a multiple of '{}', which is {} for this problem.",
+                      planned.groups[i], launch.cluster[i].text(), extent));
+    }
+    size *= extent;
+    planned.cluster.push_back(extent);
+  }
+  if (size == 1) planned.cluster.clear();
+  return Status::Ok();
+}
+
 Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope, DataType output,
                                  KernelLanguage language) {
   PlannedLaunch planned;
@@ -155,6 +174,7 @@ Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope,
                             scope.EvaluateInteger(*launch.cooperative, 0, 1));
     planned.is_cooperative = cooperative != 0;
   }
+  ATTUNE_RETURN_IF_ERROR(PlanCluster(launch, scope, planned));
   for (const KernelArgument& argument : launch.arguments) {
     if (argument.value) {
       ATTUNE_ASSIGN_OR_RETURN(PlannedArgument scalar, PlanScalar(argument, scope, output));
@@ -208,9 +228,11 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
   ATTUNE_ASSIGN_OR_RETURN(const Scope scope, BuildScope(file, problem, config));
   const FieldNames fields = FieldNamesFor(file);
   std::string source(file.prelude);
+  const auto is_in = [](const std::string& name, const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   const auto is_fixed = [&](const std::string& size) {
-    return std::find(file.compile_time_sizes.begin(), file.compile_time_sizes.end(), size) !=
-           file.compile_time_sizes.end();
+    return is_in(size, file.compile_time_sizes);
   };
   const auto define = [&](const std::string& name, const ParameterValue& value) -> Status {
     if (std::holds_alternative<double>(value) && !file.own.has_value()) {
@@ -236,6 +258,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
           fmt::format("The config {{{}}} has no parameter '{}' of kernel file '{}'.",
                       attune::Text(config), parameter.name, file.name));
     }
+    if (is_in(parameter.name, file.run_time_parameters)) continue;
     ATTUNE_RETURN_IF_ERROR(define(parameter.name, chosen->second));
   }
   for (const NamedExpression& definition : file.definitions) {

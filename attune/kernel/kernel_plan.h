@@ -33,8 +33,9 @@ struct PlannedLaunch {
   std::vector<int64_t> local;   // Work-items.
   std::vector<int64_t> groups;  // Work-groups.
   std::vector<PlannedArgument> arguments;
-  int64_t shared_bytes = 0;     // Dynamic shared memory of each work-group.
-  bool is_cooperative = false;  // All work-groups run at once.
+  int64_t shared_bytes = 0;           // Dynamic shared memory of each work-group.
+  bool is_cooperative = false;        // All work-groups run at once.
+  std::vector<int64_t> cluster = {};  // Work-groups of a cluster; empty without clusters.
 
   friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;
 };
@@ -57,8 +58,8 @@ Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, cons
 // What a source knows a size as: its name in capitals.
 std::string MacroOf(std::string size);
 
-// The program text: the file's prelude, one macro for each size, parameter and definition, then the
-// file's source.
+// The program text: the file's prelude, one macro for each size, compile-time parameter and
+// definition, then the file's source.
 //   size S, compile-time: #define <S in capitals> <number>; run-time: #define <S in capitals> S,
 //   which is then the name of the kernel's argument.
 // Of a binary, the binary.

@@ -42,6 +42,7 @@ PlannedLaunch LaunchOf(const Json& json) {
   launch.groups = json.at("groups").get<std::vector<int64_t>>();
   launch.shared_bytes = json.value("shared_bytes", int64_t{0});
   launch.is_cooperative = json.value("cooperative", false);
+  launch.cluster = json.value("cluster", std::vector<int64_t>{});
   for (const Json& argument : json.at("arguments"))
     launch.arguments.push_back(ArgumentOf(argument));
   return launch;
@@ -60,6 +61,7 @@ std::string Text(const KernelPlan& plan) {
                  {"arguments", arguments}};
     if (launch.shared_bytes != 0) line["shared_bytes"] = launch.shared_bytes;
     if (launch.is_cooperative) line["cooperative"] = true;
+    if (!launch.cluster.empty()) line["cluster"] = launch.cluster;
     launches.push_back(std::move(line));
   }
   return Json{{"workspace_bytes", plan.workspace_bytes},

@@ -1,17 +1,12 @@
 // The kernels of batch norm: batch_norm_vectors.cu describes the forms.
 
-// Training or backward in one launch. A thread keeps its first `keep` vectors in shared memory; it
-// reads the others again.
-#if CLUSTER
-#define CLUSTER_SIZE __cluster_dims__(SPLIT, 1, 1)
-#else
-#define CLUSTER_SIZE
-#endif
-#if (CLUSTER || SPLIT == 1) && !INFERENCE
+#if !INFERENCE
+// Training or backward in one launch: one block computes a channel, or a cluster of `parts` blocks.
+// A thread keeps its first `keep` vectors in shared memory; it reads the others again.
 // The statistics of the channel, merged from those of its parts in the blocks of the cluster.
 __device__ __forceinline__ Statistics merged_cluster(const Statistics& statistics,
                                                      const Share& share, Shared& shared) {
-  if (SPLIT == 1) return statistics;
+  if (share.tensor.parts == 1) return statistics;
 #pragma unroll
   for (int l = 0; l < LANES; ++l) {
     if (share.owns(l)) {
@@ -28,11 +23,12 @@ __device__ __forceinline__ Statistics merged_cluster(const Statistics& statistic
 }
 
 #if TRAINING
-extern "C" __global__ void CLUSTER_SIZE BOUNDS batch_norm_fused(PARAMETERS) {
+extern "C" __global__ void BOUNDS batch_norm_fused(PARAMETERS) {
   extern __shared__ uint4 dynamic_shared[];
   __shared__ Shared shared;
   WORD* kept_x = (WORD*)dynamic_shared + threadIdx.x;
-  const Share share({outer, channels, inner}, blockIdx.x / SPLIT, blockIdx.x % SPLIT);
+  const Share share({outer, channels, inner, parts, part_size}, blockIdx.x / parts,
+                    blockIdx.x % parts);
   const int kept = keep < share.count ? keep : share.count;
   const auto x_kept = [=](int t, long long) {
     Pack pack;
@@ -45,7 +41,7 @@ extern "C" __global__ void CLUSTER_SIZE BOUNDS batch_norm_fused(PARAMETERS) {
                                 [=](int, long long offset) { return load(x + offset, true); });
   const Affine affine(share, gamma, beta);
   statistics = merged_cluster(statistics, share, shared);
-  if (SPLIT > 1) arrive_at_cluster();
+  if (parts > 1) arrive_at_cluster();
   const Norm norm = norm_of(statistics, share, affine, epsilon);
   write_statistics(statistics, norm, share, momentum, running_mean, running_variance, saved_mean,
                    saved_inverse_deviation);
@@ -53,14 +49,15 @@ extern "C" __global__ void CLUSTER_SIZE BOUNDS batch_norm_fused(PARAMETERS) {
   auto kept_vectors = visit_normalised(share, 0, kept, residual, x_kept);
   normalise(kept_vectors, norm, affine, y);
   // No block ends while others read its shared memory.
-  if (SPLIT > 1) wait_for_cluster();
+  if (parts > 1) wait_for_cluster();
 }
 #else
-extern "C" __global__ void CLUSTER_SIZE BOUNDS batch_norm_fused(PARAMETERS) {
+extern "C" __global__ void BOUNDS batch_norm_fused(PARAMETERS) {
   extern __shared__ uint4 dynamic_shared[];
   __shared__ Shared shared;
   WORD* kept_x = (WORD*)dynamic_shared + threadIdx.x;
-  const Share share({outer, channels, inner}, blockIdx.x / SPLIT, blockIdx.x % SPLIT);
+  const Share share({outer, channels, inner, parts, part_size}, blockIdx.x / parts,
+                    blockIdx.x % parts);
   const int kept = keep < share.count ? keep : share.count;
   const auto x_kept = [=](int t, long long) {
     Pack pack;
@@ -97,7 +94,7 @@ extern "C" __global__ void CLUSTER_SIZE BOUNDS batch_norm_fused(PARAMETERS) {
   auto again = visit<true, Gradients>(share, kept, share.count, [=](int, long long offset) {
     return load_gradients(x, dy, y, offset, true);
   });
-  if (SPLIT > 1) {
+  if (parts > 1) {
 #pragma unroll
     for (int l = 0; l < LANES; ++l) {
       if (share.owns(l)) shared.sums[share.local_channel(l)] = make_float2(sums[0][l], sums[1][l]);
@@ -121,19 +118,20 @@ extern "C" __global__ void CLUSTER_SIZE BOUNDS batch_norm_fused(PARAMETERS) {
   });
   differentiate<true>(kept_vectors, derivative, norm, dx);
   // No block ends while others read its shared memory.
-  if (SPLIT > 1) wait_for_cluster();
+  if (parts > 1) wait_for_cluster();
 }
 #endif
-#else
-// Without a cluster: SPLIT parts of every channel, neighbouring channels side by side. The first
-// launches read the first `keep` vectors of a thread so that they leave the L2 cache to the others,
-// which the last launch reads first.
+#endif
+
+// In several launches: `parts` parts of every channel, neighbouring channels side by side. The
+// first launches read the first `keep` vectors of a thread so that they leave the L2 cache to the
+// others, which the last launch reads first.
 __device__ __forceinline__ Share share_of_block(const Tensor& tensor, int block) {
-  const int groups = gridDim.x / SPLIT;
+  const int groups = gridDim.x / tensor.parts;
   return Share(tensor, block % groups, block / groups);
 }
 
-// The statistics of a part in the workspace. The sums of part p follow at part SPLIT + p.
+// The statistics of a part in the workspace. The sums of part p follow at part parts + p.
 __device__ __forceinline__ float2* record_at(float2* workspace, const Share& share, int part,
                                              int l) {
   return workspace + (long long)part * share.tensor.channels + share.channel(l);
@@ -148,7 +146,7 @@ __device__ __forceinline__ Statistics statistics_of_workspace(float2* workspace,
 #if TRAINING || (!FORWARD && !SAVED)
 extern "C" __global__ void BOUNDS batch_norm_statistics(PARAMETERS) {
   __shared__ Shared shared;
-  const Share share = share_of_block({outer, channels, inner}, blockIdx.x);
+  const Share share = share_of_block({outer, channels, inner, parts, part_size}, blockIdx.x);
   const Statistics statistics = statistics_of_part(
       share, x, keep, [](int, const Pack&) {}, shared);
 #pragma unroll
@@ -171,7 +169,7 @@ __device__ __forceinline__ Norm backward_norm(const Share& share, float2* worksp
 
 extern "C" __global__ void BOUNDS batch_norm_sums(PARAMETERS) {
   __shared__ Shared shared;
-  const Share share = share_of_block({outer, channels, inner}, blockIdx.x);
+  const Share share = share_of_block({outer, channels, inner, parts, part_size}, blockIdx.x);
   auto gradients = visit<false, Gradients>(share, 0, share.count, [=](int t, long long offset) {
     return load_gradients(x, dy, y, offset, t < keep);
   });
@@ -184,7 +182,7 @@ extern "C" __global__ void BOUNDS batch_norm_sums(PARAMETERS) {
 #pragma unroll
   for (int l = 0; l < LANES; ++l) {
     if (!share.owns(l)) continue;
-    *record_at(workspace, share, SPLIT + share.part, l) = make_float2(sums[0][l], sums[1][l]);
+    *record_at(workspace, share, parts + share.part, l) = make_float2(sums[0][l], sums[1][l]);
   }
 }
 #endif
@@ -192,8 +190,8 @@ extern "C" __global__ void BOUNDS batch_norm_sums(PARAMETERS) {
 // The last launch. The data that the launch before it began with come last.
 extern "C" __global__ void BOUNDS batch_norm_apply(PARAMETERS) {
   __shared__ Shared shared;
-  const Share share =
-      share_of_block({outer, channels, inner}, INFERENCE ? blockIdx.x : gridDim.x - 1 - blockIdx.x);
+  const Share share = share_of_block({outer, channels, inner, parts, part_size},
+                                     INFERENCE ? blockIdx.x : gridDim.x - 1 - blockIdx.x);
 #if FORWARD
   auto vectors = visit_normalised(share, 0, share.count, residual,
                                   [=](int, long long offset) { return load(x + offset, true); });
@@ -221,10 +219,9 @@ extern "C" __global__ void BOUNDS batch_norm_apply(PARAMETERS) {
       backward_norm(share, workspace, affine, saved_mean, saved_inverse_deviation, epsilon, shared);
   float sums[2][LANES];
   add_parts<1>(
-      share, [&](int part, int l) { return *record_at(workspace, share, SPLIT + part, l); }, sums,
+      share, [&](int part, int l) { return *record_at(workspace, share, parts + part, l); }, sums,
       shared);
   write_gradients(sums, norm, share, dgamma, dbeta);
   differentiate<false>(gradients, Derivative(share, norm, sums), norm, dx);
 #endif
 }
-#endif

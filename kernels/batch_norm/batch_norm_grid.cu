@@ -377,7 +377,8 @@ extern "C" __global__ void BOUNDS batch_norm_grid(PARAMETERS, int cold) {
   __shared__ Shared shared;
   __shared__ GridShared grid_shared;
   const int of_channels = gridDim.x / SPLIT;
-  const Share share({outer, channels, inner}, blockIdx.x % of_channels, blockIdx.x / of_channels);
+  const Share share({outer, channels, inner, SPLIT, part_size}, blockIdx.x % of_channels,
+                    blockIdx.x / of_channels);
   const Kept kept(share, keep, (WORD*)dynamic_shared);
   const int others = share.count - kept.shared_end;
   Pack own_x[OWN];
@@ -423,7 +424,8 @@ extern "C" __global__ void BOUNDS batch_norm_grid(PARAMETERS, int cold) {
   __shared__ Shared shared;
   __shared__ GridShared grid_shared;
   const int of_channels = gridDim.x / SPLIT;
-  const Share share({outer, channels, inner}, blockIdx.x % of_channels, blockIdx.x / of_channels);
+  const Share share({outer, channels, inner, SPLIT, part_size}, blockIdx.x % of_channels,
+                    blockIdx.x / of_channels);
   const Kept kept(share, keep, (WORD*)dynamic_shared);
   const int others = share.count - kept.shared_end;
   Pack own_x[OWN];

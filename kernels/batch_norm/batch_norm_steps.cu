@@ -1,16 +1,16 @@
 // Steps that the kernels of batch norm share, for every form (batch_norm_vectors.cu).
 
 // The arguments of every kernel; operands that the problem does not have are null.
-#define PARAMETERS                                                                          \
-  const ELEMENT *__restrict__ x, const ELEMENT *__restrict__ dy, ELEMENT *__restrict__ y,   \
-      const ELEMENT *__restrict__ residual, const float *__restrict__ gamma,                \
-      const float *__restrict__ beta, const float *__restrict__ mean,                       \
-      const float *__restrict__ variance, float *__restrict__ running_mean,                 \
-      float *__restrict__ running_variance, float *__restrict__ saved_mean,                 \
-      float *__restrict__ saved_inverse_deviation, float *__restrict__ dgamma,              \
-      float *__restrict__ dbeta, ELEMENT *__restrict__ dresidual, ELEMENT *__restrict__ dx, \
-      float2 *workspace, int outer, int channels, int inner, int keep, float epsilon,       \
-      float momentum
+#define PARAMETERS                                                                               \
+  const ELEMENT *__restrict__ x, const ELEMENT *__restrict__ dy, ELEMENT *__restrict__ y,        \
+      const ELEMENT *__restrict__ residual, const float *__restrict__ gamma,                     \
+      const float *__restrict__ beta, const float *__restrict__ mean,                            \
+      const float *__restrict__ variance, float *__restrict__ running_mean,                      \
+      float *__restrict__ running_variance, float *__restrict__ saved_mean,                      \
+      float *__restrict__ saved_inverse_deviation, float *__restrict__ dgamma,                   \
+      float *__restrict__ dbeta, ELEMENT *__restrict__ dresidual, ELEMENT *__restrict__ dx,      \
+      float2 *workspace, int outer, int channels, int inner, int parts, int part_size, int keep, \
+      float epsilon, float momentum
 
 struct Norm {
   float mean[LANES];

@@ -274,7 +274,7 @@ __device__ __forceinline__ Statistics merged_parts(const Share& share, const Rec
     const float first = record(0, l).x;
     origin[l] = finite(first) ? first : 0.0f;
   }
-  for (int part = share.ty; part < SPLIT; part += TY) {
+  for (int part = share.ty; part < share.tensor.parts; part += TY) {
     const float n = share.tensor.part_values(part);
     if (n == 0) break;
     float2 records[LANES];
@@ -305,7 +305,7 @@ __device__ __forceinline__ void add_parts(const Share& share, const Record& reco
                                           float (&sums)[2][LANES], Shared& shared) {
 #pragma unroll
   for (int l = 0; l < LANES; ++l) sums[0][l] = sums[1][l] = 0;
-  for (int part = share.ty; part < SPLIT; part += TY) {
+  for (int part = share.ty; part < share.tensor.parts; part += TY) {
     float2 records[LANES];
 #pragma unroll
     for (int l = 0; l < LANES; ++l) records[l] = record(part, l);
@@ -318,9 +318,11 @@ __device__ __forceinline__ void add_parts(const Share& share, const Record& reco
   add_over_block<kBuffer>(sums, share, shared);
 }
 
+#define HAS_CLUSTERS (__CUDA_ARCH__ >= 900)
+
 __device__ __forceinline__ float2 record_in_cluster(const float2* own, int rank) {
   float2 record;
-#if CLUSTER
+#if HAS_CLUSTERS
   unsigned address = (unsigned)__cvta_generic_to_shared(own);
   asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
   asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];"
@@ -334,13 +336,13 @@ __device__ __forceinline__ float2 record_in_cluster(const float2* own, int rank)
 }
 
 __device__ __forceinline__ void arrive_at_cluster() {
-#if CLUSTER
+#if HAS_CLUSTERS
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
 }
 
 __device__ __forceinline__ void wait_for_cluster() {
-#if CLUSTER
+#if HAS_CLUSTERS
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }

@@ -6,7 +6,7 @@
 // computes a part of the rows, channels x inner long, of BLOCK_CHANNELS channels, which have at
 // most TX * VEC elements of a row.
 //
-// SPLIT blocks share the values of a channel. With CLUSTER they are a thread block cluster that
+// `parts` blocks share the values of a channel. They may be a thread block cluster that
 // exchanges its sums in one launch; without, each writes its sums to the workspace and the next
 // launch adds them.
 
@@ -44,6 +44,8 @@ struct Tensor {
   int outer;
   int channels;
   int inner;
+  int parts;
+  int part_size;  // vectors() of a part, but of the last ones.
 
   __device__ __forceinline__ long long row() const { return (long long)channels * inner; }
   __device__ __forceinline__ unsigned columns() const { return inner / VEC; }
@@ -52,7 +54,6 @@ struct Tensor {
     return FORM == 0 ? outer * columns() : outer;
   }
   __device__ __forceinline__ unsigned part_begin(int part) const {
-    const unsigned part_size = (vectors() + SPLIT - 1) / SPLIT;
     const unsigned long long begin = (unsigned long long)part_size * part;
     return begin < vectors() ? (unsigned)begin : vectors();
   }

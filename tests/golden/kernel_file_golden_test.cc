@@ -98,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenKernel{"kernel_file_v5", KernelLanguage::kOpenCl, "n=96"},
                     GoldenKernel{"kernel_file_v6", KernelLanguage::kCuda, "n=96,by=2"},
                     GoldenKernel{"kernel_file_v7", KernelLanguage::kOpenCl, "n=96"},
-                    GoldenKernel{"kernel_file_v8", KernelLanguage::kCuda, "n=4096"}));
+                    GoldenKernel{"kernel_file_v8", KernelLanguage::kCuda, "n=4096"},
+                    GoldenKernel{"kernel_file_v9", KernelLanguage::kCuda, "n=4096"}));
 
 TEST_P(KernelFileGoldenTest, IsReadAndMeansWhatItEverMeant) {
   const auto meaning = MeaningOf(GetParam());

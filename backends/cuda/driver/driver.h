@@ -64,6 +64,7 @@ namespace attune::cuda {
 // Those that a driver may lack; null then.
 #define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X)    \
   X(cuLaunchCooperativeKernel)                   \
+  X(cuLaunchKernelEx)                            \
   X(cuFuncGetAttribute)                          \
   X(cuFuncGetName)                               \
   X(cuFuncGetParamInfo)                          \

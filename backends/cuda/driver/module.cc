@@ -2,6 +2,8 @@
 
 #include <elf.h>
 
+#include <array>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +16,63 @@ namespace {
 // More than any function has: 32764 bytes is the most that they may take together.
 constexpr size_t kMostParameters = 32764;
 
+using Extents = std::array<unsigned, 3>;
+
+// The clusters that the code of `function` demands, if it does.
+std::optional<Extents> ClusterOf(const Driver& driver, CUfunction function) {
+  if (driver.cuFuncGetAttribute == nullptr) return std::nullopt;
+  Extents extents = {};
+  for (int i = 0; i < 3; ++i) {
+    // Width, height and depth follow each other.
+    const auto name =
+        static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i);
+    int extent = 0;
+    const CUresult code = driver.cuFuncGetAttribute(&extent, name, function);
+    if (code != CUDA_SUCCESS || extent <= 0) return std::nullopt;
+    extents[i] = static_cast<unsigned>(extent);
+  }
+  return extents;
+}
+
+// `attribute` holds the extents of the clusters, if the launch has them, and outlives the config.
+CUlaunchConfig ConfigOf(const LaunchShape& shape, CUlaunchAttribute& attribute) {
+  CUlaunchConfig launch = {};
+  launch.gridDimX = shape.grid[0];
+  launch.gridDimY = shape.grid[1];
+  launch.gridDimZ = shape.grid[2];
+  launch.blockDimX = shape.block[0];
+  launch.blockDimY = shape.block[1];
+  launch.blockDimZ = shape.block[2];
+  launch.sharedMemBytes = shape.shared_bytes;
+  if (shape.cluster[0] == 0) return launch;
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim = {shape.cluster[0], shape.cluster[1], shape.cluster[2]};
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  return launch;
+}
+
+CUresult LaunchCluster(const Driver& driver, CUfunction function, const LaunchShape& shape,
+                       void** arguments, CUstream stream) {
+  CUlaunchAttribute attribute = {};
+  CUlaunchConfig launch = ConfigOf(shape, attribute);
+  launch.hStream = stream;
+  return driver.cuLaunchKernelEx(&launch, function, arguments, nullptr);
+}
+
+CUresult LaunchBlocks(const Driver& driver, CUfunction function, const LaunchShape& shape,
+                      void** arguments, CUstream stream) {
+  if (shape.cluster[0] > 0) return LaunchCluster(driver, function, shape, arguments, stream);
+  const auto [x, y, z] = shape.grid;
+  const auto [width, height, depth] = shape.block;
+  if (shape.is_cooperative) {
+    return driver.cuLaunchCooperativeKernel(function, x, y, z, width, height, depth,
+                                            shape.shared_bytes, stream, arguments);
+  }
+  return driver.cuLaunchKernel(function, x, y, z, width, height, depth, shape.shared_bytes, stream,
+                               arguments, nullptr);
+}
+
 }  // namespace
 
 bool HasVariables(const Artifact& cubin) {
@@ -24,26 +83,16 @@ bool HasVariables(const Artifact& cubin) {
 }
 
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape) {
-  if (driver.cuFuncGetAttribute == nullptr || driver.cuOccupancyMaxActiveClusters == nullptr) {
-    return Status::Ok();
+  const bool is_of_launch = shape.cluster[0] > 0;
+  if (is_of_launch && driver.cuLaunchKernelEx == nullptr) {
+    return Unsupported("This driver launches no clusters.");
   }
-  int extents[3] = {};
-  for (int i = 0; i < 3; ++i) {
-    // Width, height and depth follow each other.
-    const auto name =
-        static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i);
-    const CUresult code = driver.cuFuncGetAttribute(&extents[i], name, function);
-    const bool is_cluster = code == CUDA_SUCCESS && extents[i] > 0;
-    if (!is_cluster) return Status::Ok();
-  }
-  CUlaunchConfig launch = {};
-  launch.gridDimX = shape.grid[0];
-  launch.gridDimY = shape.grid[1];
-  launch.gridDimZ = shape.grid[2];
-  launch.blockDimX = shape.block[0];
-  launch.blockDimY = shape.block[1];
-  launch.blockDimZ = shape.block[2];
-  launch.sharedMemBytes = shape.shared_bytes;
+  if (driver.cuOccupancyMaxActiveClusters == nullptr) return Status::Ok();
+  std::optional<Extents> extents = shape.cluster;
+  if (!is_of_launch) extents = ClusterOf(driver, function);
+  if (!extents) return Status::Ok();
+  CUlaunchAttribute attribute = {};
+  const CUlaunchConfig launch = ConfigOf(shape, attribute);
   int clusters = 0;
   const CUresult code = driver.cuOccupancyMaxActiveClusters(&clusters, function, &launch);
   const bool fits = code == CUDA_SUCCESS && clusters > 0;
@@ -54,7 +103,7 @@ Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchS
   return Unsupported(fmt::format(
       "A cluster of {}x{}x{} blocks of {} threads and {} bytes of dynamic shared memory each does "
       "not fit into this device at once; other configs use smaller clusters or none.",
-      extents[0], extents[1], extents[2], shape.block[0] * shape.block[1] * shape.block[2],
+      (*extents)[0], (*extents)[1], (*extents)[2], shape.block[0] * shape.block[1] * shape.block[2],
       shape.shared_bytes));
 }
 
@@ -145,14 +194,7 @@ std::optional<size_t> Module::ParameterCount(CUfunction function) const {
 Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments,
                       CUstream stream) const {
   const Driver& driver = device_.driver();
-  const CUresult code =
-      shape.is_cooperative
-          ? driver.cuLaunchCooperativeKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
-                                             shape.block[0], shape.block[1], shape.block[2],
-                                             shape.shared_bytes, stream, arguments)
-          : driver.cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
-                                  shape.block[0], shape.block[1], shape.block[2],
-                                  shape.shared_bytes, stream, arguments, nullptr);
+  const CUresult code = LaunchBlocks(driver, function, shape, arguments, stream);
   return CudaStatus(
       driver, code,
       fmt::format("Cannot launch {}x{}x{} blocks of {}x{}x{} threads", shape.grid[0], shape.grid[1],

@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,8 @@ struct LaunchShape {
   unsigned block[3] = {1, 1, 1};
   unsigned shared_bytes = 0;    // Dynamic shared memory.
   bool is_cooperative = false;  // All blocks run at once, so that they may wait for each other.
+  // Blocks of a cluster, if the launch says so and not the code; all 0 otherwise.
+  std::array<unsigned, 3> cluster = {0, 0, 0};
 };
 
 // Whether code has global variables that it may write to.
@@ -29,7 +32,8 @@ bool HasVariables(const Artifact& cubin);
 
 // kUnsupported, with the reason, if the blocks of `function` come in clusters and no
 // multiprocessors of the device that may exchange what they share have room for one: where some are
-// disabled, or are a partition of the device. Ok where the driver does not tell (before CUDA 11.8).
+// disabled, or are a partition of the device; or if the driver launches no clusters. Ok where the
+// driver does not tell (before CUDA 11.8).
 // REQUIRES: the context of the function is current.
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape);
 

@@ -69,6 +69,28 @@ TEST(ModuleTest, ADriverThatCannotBeAskedOrFailsIsToldFromOneWithoutRoom) {
             StatusCode::kUnavailable);
 }
 
+TEST(ModuleTest, ClustersOfTheLaunchAreAskedForAndNeedADriverThatLaunchesThem) {
+  Driver driver;
+  driver.cuOccupancyMaxActiveClusters = [](int* clusters, CUfunction,
+                                           const CUlaunchConfig* launch) {
+    const bool is_cluster =
+        launch->numAttrs == 1 && launch->attrs[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    *clusters = is_cluster && launch->attrs[0].value.clusterDim.x == 2 ? 1 : 0;
+    return CUDA_SUCCESS;
+  };
+  LaunchShape shape;
+  shape.cluster = {2, 1, 1};
+  EXPECT_THAT(CheckClustersFit(driver, nullptr, shape).message(),
+              HasSubstr("launches no clusters"));
+  driver.cuLaunchKernelEx = [](const CUlaunchConfig*, CUfunction, void**, void**) {
+    return CUDA_SUCCESS;
+  };
+  EXPECT_EQ(CheckClustersFit(driver, nullptr, shape), Status::Ok());
+  shape.cluster = {4, 1, 1};
+  EXPECT_THAT(CheckClustersFit(driver, nullptr, shape).message(),
+              HasSubstr("A cluster of 4x1x1 blocks"));
+}
+
 TEST(ModuleTest, BlocksOfACooperativeLaunchRunAtOnceOrAreRefused) {
   Driver driver;
   LaunchShape shape;

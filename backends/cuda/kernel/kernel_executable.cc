@@ -19,6 +19,10 @@ LaunchShape ShapeOf(const kernel::PlannedLaunch& launch) {
   }
   shape.shared_bytes = static_cast<unsigned>(launch.shared_bytes);
   shape.is_cooperative = launch.is_cooperative;
+  if (launch.cluster.empty()) return shape;
+  for (size_t i = 0; i < std::size(shape.cluster); ++i) {
+    shape.cluster[i] = i < launch.cluster.size() ? static_cast<unsigned>(launch.cluster[i]) : 1;
+  }
   return shape;
 }
 
