@@ -1,7 +1,7 @@
 // What the first call of an unseen batch norm costs on an NVIDIA GPU: from the call to the end of
 // its work on the device, with nothing tuned, beside the same call once it is tuned.
 //
-//   cuda_first_norm [--shapes N] [--per-problem-ms N] [--seed N] [--db FILE] [--json]
+//   cuda_first_norm [--shapes N] [--tuned N] [--per-problem-ms N] [--seed N] [--db FILE] [--json]
 //
 // Kernels have to be in the cache (`attune build --every-kernel`); whatever compiles in the caller
 // counts. A call with one more image comes before each first call, and what it takes is a row's
@@ -39,6 +39,7 @@ constexpr double kMomentum = 0.1;
 
 struct Options {
   int shapes = 100;
+  int tuned = 100;
   int per_problem_ms = 500;
   uint64_t seed = 1;
   std::string database;
@@ -72,11 +73,12 @@ BatchNorm RandomNorm(Random& random) {
   norm.saved = norm.pass != BatchNormPass::kInference;
   norm.alignment_bytes = kAlignment;
   norm.channels = one_of(0, 3) == 0 ? one_of(1, 400) : 16 * one_of(1, 64);
-  norm.height = one_of(1, 112);
-  norm.width = one_of(0, 3) == 0 ? one_of(1, 112) : norm.height;
-  const int64_t of_image = norm.channels * norm.height * norm.width;
-  const int64_t most_images = std::min<int64_t>(128, kMostElements / of_image - 1);
-  norm.batch = one_of(2, std::max<int64_t>(2, most_images));
+  // Three images fit, so that a batch of 2 can have one more.
+  const int64_t most_pixels = kMostElements / 3 / norm.channels;
+  norm.height = one_of(1, std::min<int64_t>(112, most_pixels));
+  norm.width = one_of(1, std::min<int64_t>(112, most_pixels / norm.height));
+  const int64_t most_images = kMostElements / (norm.channels * norm.height * norm.width) - 1;
+  norm.batch = one_of(2, std::min<int64_t>(128, most_images));
   return norm;
 }
 
@@ -157,23 +159,25 @@ Json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
   for (const Row& row : rows) {
     load_us.push_back(row.load_us);
     first_us.push_back(row.first_us);
-    above_us.push_back(row.first_us - row.tuned_us);
+    if (row.tuned_us > 0) above_us.push_back(row.first_us - row.tuned_us);
     listed.push_back({{"problem", row.problem},
                       {"load_us", row.load_us},
                       {"first_us", row.first_us},
                       {"untuned_us", row.untuned_us},
                       {"tuned_us", row.tuned_us},
-                      {"above_us", above_us.back()},
+                      {"above_us", row.tuned_us > 0 ? row.first_us - row.tuned_us : 0.0},
                       {"first", row.first},
                       {"tuned", row.tuned}});
   }
-  const Json summary = {{"shapes", rows.size()},
-                        {"builds_in_caller", builds},
-                        {"load_worst_us", std::ranges::max(load_us)},
-                        {"first_median_us", MedianOf(first_us)},
-                        {"first_worst_us", std::ranges::max(first_us)},
-                        {"above_tuned_median_us", MedianOf(above_us)},
-                        {"above_tuned_worst_us", std::ranges::max(above_us)}};
+  Json summary = {{"shapes", rows.size()},
+                  {"builds_in_caller", builds},
+                  {"load_worst_us", std::ranges::max(load_us)},
+                  {"first_median_us", MedianOf(first_us)},
+                  {"first_worst_us", std::ranges::max(first_us)}};
+  if (!above_us.empty()) {
+    summary["above_tuned_median_us"] = MedianOf(above_us);
+    summary["above_tuned_worst_us"] = std::ranges::max(above_us);
+  }
   return {{"summary", summary}, {"rows", listed}};
 }
 
@@ -208,8 +212,9 @@ int Run(const Options& options) {
   CallRuntime tuned(ATTUNE_INLINE,
                     is_kept ? options.database : (folder.path() / "tuned.db").string(),
                     options.per_problem_ms);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    fmt::print(stderr, "\rtuning {} of {}", i + 1, rows.size());
+  const size_t count = std::min(rows.size(), static_cast<size_t>(options.tuned));
+  for (size_t i = 0; i < count; ++i) {
+    fmt::print(stderr, "\rtuning {} of {}", i + 1, count);
     MeasureTunedCalls(calls, untuned, tuned, rows[i]);
   }
   fmt::print(stderr, "\n");
@@ -229,6 +234,9 @@ int main(int argc, char** argv) {
   attune::Options options;
   CLI::App app("What the first call of an unseen batch norm costs on an NVIDIA GPU");
   app.add_option("--shapes", options.shapes)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--tuned", options.tuned, "Of them, those that are tuned afterwards")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--per-problem-ms", options.per_problem_ms, "For tuning one")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -22,6 +22,7 @@ class ModelPredictor final : public TimePredictor {
   ModelPredictor(const ModelLocation& location, ModelOrigin origin,
                  std::shared_ptr<const LaunchSource> launches = nullptr);
 
+  bool Knows(const Problem& problem) const override { return ModelFor(problem) != nullptr; }
   std::vector<PredictedCandidate> Predict(const Problem& problem, const Candidate& standing,
                                           const Wanted& wanted, size_t limit) const override;
 

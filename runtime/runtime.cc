@@ -94,6 +94,7 @@ Status Runtime::OpenPlace() {
     if (!status.ok()) AddNote(status.message());
   }
   OpenPackages();
+  kernels_ = std::make_unique<RecentKernelCache>(std::move(kernels_));
   return Status::Ok();
 }
 

@@ -49,6 +49,8 @@ class KernelCache {
   // The artifact of `recipe`, or nothing. An entry that cannot be read or trusted is a miss: the
   // caller compiles again and stores over it.
   virtual std::optional<Artifact> Find(const BuildRecipe& recipe) = 0;
+  // True if Find would return an artifact.
+  virtual bool Has(const BuildRecipe& recipe) { return Find(recipe).has_value(); }
 
   // Keeps `artifact`. A failure costs the next process a compilation and nothing else.
   virtual Status Store(const BuildRecipe& recipe, const Artifact& artifact) = 0;

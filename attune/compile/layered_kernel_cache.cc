@@ -18,6 +18,10 @@
 namespace attune {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kMissLasts{1};
+constexpr size_t kMostMissed = 4096;
+
 // Why code in the open file or folder `fd` may be somebody else's, and what to do about it; empty
 // if it is not. REQUIRES: no link was followed to open it.
 std::string Distrust(int fd, mode_t type) {
@@ -129,6 +133,77 @@ KernelCacheCounters LayeredKernelCache::counters() const {
     counters.corrupt += package->counters().corrupt;
   }
   return counters;
+}
+
+const Artifact* RecentKernelCache::Load(const BuildRecipe& recipe,
+                                        std::unique_lock<std::mutex>& lock) {
+  const Fingerprint key = KernelCacheKey(recipe);
+  const auto place = places_.find(key);
+  if (place != places_.end()) {
+    ++hits_;
+    entries_.splice(entries_.begin(), entries_, place->second);
+    return &place->second->second;
+  }
+  const auto missed = missed_.find(key);
+  if (missed != missed_.end() && Clock::now() < missed->second) return nullptr;
+  lock.unlock();
+  std::optional<Artifact> found = cache_->Find(recipe);
+  lock.lock();
+  if (found.has_value()) return &Keep(key, *std::move(found));
+  if (missed_.size() >= kMostMissed) missed_.clear();
+  missed_[key] = Clock::now() + kMissLasts;
+  return nullptr;
+}
+
+std::optional<Artifact> RecentKernelCache::Find(const BuildRecipe& recipe) {
+  std::unique_lock lock(mutex_);
+  const Artifact* const found = Load(recipe, lock);
+  return found == nullptr ? std::nullopt : std::optional<Artifact>(*found);
+}
+
+bool RecentKernelCache::Has(const BuildRecipe& recipe) {
+  std::unique_lock lock(mutex_);
+  return Load(recipe, lock) != nullptr;
+}
+
+Status RecentKernelCache::Store(const BuildRecipe& recipe, const Artifact& artifact) {
+  {
+    const std::lock_guard lock(mutex_);
+    Keep(KernelCacheKey(recipe), artifact);
+  }
+  return cache_->Store(recipe, artifact);
+}
+
+BuildTurn RecentKernelCache::AwaitTurn(const BuildRecipe& recipe) {
+  BuildTurn turn = cache_->AwaitTurn(recipe);
+  const std::lock_guard lock(mutex_);
+  missed_.erase(KernelCacheKey(recipe));
+  return turn;
+}
+
+KernelCacheCounters RecentKernelCache::counters() const {
+  KernelCacheCounters counters = cache_->counters();
+  const std::lock_guard lock(mutex_);
+  counters.hits += hits_;
+  return counters;
+}
+
+const Artifact& RecentKernelCache::Keep(const Fingerprint& key, Artifact artifact) {
+  if (const auto place = places_.find(key); place != places_.end()) {
+    size_bytes_ -= place->second->second.bytes.size();
+    entries_.erase(place->second);
+    places_.erase(place);
+  }
+  missed_.erase(key);
+  size_bytes_ += artifact.bytes.size();
+  entries_.emplace_front(key, std::move(artifact));
+  places_.emplace(key, entries_.begin());
+  while (size_bytes_ > limit_bytes_ && entries_.size() > 1) {
+    size_bytes_ -= entries_.back().second.bytes.size();
+    places_.erase(entries_.back().first);
+    entries_.pop_back();
+  }
+  return entries_.front().second;
 }
 
 }  // namespace attune

@@ -1,8 +1,11 @@
 // Kernels that others have compiled, beneath those of the user.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -62,6 +65,46 @@ class LayeredKernelCache final : public KernelCache {
  private:
   const std::unique_ptr<KernelCache> own_;
   const std::vector<std::unique_ptr<KernelCache>> packages_;
+};
+
+// The entries of another cache that this process used last, in memory: a kernel that computes every
+// size is read from the disk once. An entry that was not there is looked for again a second later.
+// Thread-safe.
+class RecentKernelCache final : public KernelCache {
+ public:
+  static constexpr size_t kDefaultLimitBytes = size_t{64} << 20;
+
+  explicit RecentKernelCache(std::unique_ptr<KernelCache> cache,
+                             size_t limit_bytes = kDefaultLimitBytes)
+      : cache_(std::move(cache)), limit_bytes_(limit_bytes) {}
+
+  std::optional<Artifact> Find(const BuildRecipe& recipe) override;
+  bool Has(const BuildRecipe& recipe) override;
+  Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  BuildTurn AwaitTurn(const BuildRecipe& recipe) override;
+  // A hit in memory is a hit; the rest is what happened to the other cache.
+  KernelCacheCounters counters() const override;
+
+ private:
+  // Newest first.
+  using Entries = std::list<std::pair<Fingerprint, Artifact>>;
+
+  // Reads the entry of `recipe` into memory if it is not there. Returns null if there is none; the
+  // artifact is valid while `lock`, which is released meanwhile, is held. REQUIRES: it holds
+  // mutex_.
+  const Artifact* Load(const BuildRecipe& recipe, std::unique_lock<std::mutex>& lock);
+  // Drops the oldest entries above the limit, but never this one. REQUIRES: mutex_ is held.
+  const Artifact& Keep(const Fingerprint& key, Artifact artifact);
+
+  const std::unique_ptr<KernelCache> cache_;
+  const size_t limit_bytes_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  Entries entries_;
+  std::map<Fingerprint, Entries::iterator> places_;
+  size_t size_bytes_ = 0;
+  std::map<Fingerprint, std::chrono::steady_clock::time_point>
+      missed_;  // Until when to believe it.
+  int64_t hits_ = 0;
 };
 
 }  // namespace attune

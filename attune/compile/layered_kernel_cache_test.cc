@@ -221,5 +221,70 @@ TEST(LayeredKernelCache, WhatWasExaminedIsWhatIsRead) {
   EXPECT_EQ(foreign_reads, 0);
 }
 
+// Counts what is asked of it.
+class CountingCache final : public KernelCache {
+ public:
+  explicit CountingCache(int& finds) : finds_(finds) {}
+  std::optional<Artifact> Find(const BuildRecipe& recipe) override {
+    ++finds_;
+    return kernels_.Find(recipe);
+  }
+  Status Store(const BuildRecipe& recipe, const Artifact& artifact) override {
+    return kernels_.Store(recipe, artifact);
+  }
+  BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }
+  KernelCacheCounters counters() const override { return kernels_.counters(); }
+
+ private:
+  int& finds_;
+  MemoryKernelCache kernels_;
+};
+
+BuildRecipe Numbered(int number) { return {"source " + std::to_string(number), "", "c", "t"}; }
+
+TEST(RecentKernelCacheTest, WhatWasFoundOrStoredIsNotAskedForAgain) {
+  int finds = 0;
+  RecentKernelCache cache(std::make_unique<CountingCache>(finds));
+
+  EXPECT_FALSE(cache.Find(Numbered(1)).has_value());
+  ASSERT_TRUE(cache.Store(Numbered(1), {"one"}).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.Find(Numbered(1))->bytes, "one");
+  EXPECT_EQ(finds, 1);
+  EXPECT_FALSE(cache.Find(Numbered(2)).has_value());
+  EXPECT_FALSE(cache.Find(Numbered(2)).has_value());
+  EXPECT_EQ(finds, 2);
+  EXPECT_EQ(cache.counters().hits, 3);
+  // Whoever had the turn may have compiled it.
+  cache.AwaitTurn(Numbered(2));
+  EXPECT_FALSE(cache.Find(Numbered(2)).has_value());
+  EXPECT_EQ(finds, 3);
+}
+
+TEST(RecentKernelCacheTest, TheOldestGoFirst) {
+  int finds = 0;
+  RecentKernelCache cache(std::make_unique<CountingCache>(finds), 10);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(cache.Store(Numbered(i), {"12345"}).ok());
+
+  EXPECT_EQ(cache.Find(Numbered(2))->bytes, "12345");
+  EXPECT_EQ(cache.Find(Numbered(1))->bytes, "12345");
+  EXPECT_EQ(finds, 0);
+  EXPECT_EQ(cache.Find(Numbered(0))->bytes, "12345");
+  EXPECT_EQ(finds, 1);
+  EXPECT_EQ(cache.Find(Numbered(2))->bytes, "12345");
+  EXPECT_EQ(finds, 2);
+}
+
+TEST(RecentKernelCacheTest, AnEntryAboveTheLimitStaysUntilTheNext) {
+  int finds = 0;
+  RecentKernelCache cache(std::make_unique<CountingCache>(finds), 4);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(cache.Store(Numbered(i), {"12345"}).ok());
+
+  EXPECT_TRUE(cache.Has(Numbered(1)));
+  EXPECT_EQ(cache.Find(Numbered(1))->bytes, "12345");
+  EXPECT_EQ(finds, 0);
+  EXPECT_TRUE(cache.Has(Numbered(0)));
+  EXPECT_EQ(finds, 1);
+}
+
 }  // namespace
 }  // namespace attune

@@ -436,7 +436,7 @@ const Solver* Dispatcher::FirstAsked(const Draft& draft) const {
 }
 
 void Dispatcher::AddPredicted(Draft& draft) const {
-  if (parts_.predictor == nullptr) return;
+  if (parts_.predictor == nullptr || !parts_.predictor->Knows(draft.problem)) return;
   const Solver* const first = FirstAsked(draft);
   if (first == nullptr) return;
   const auto fallback = DefaultOf(*first, draft.problem);

@@ -34,6 +34,7 @@ std::vector<std::string> Texts(const std::vector<Option>& options) {
 
 class FixedPredictor final : public TimePredictor {
  public:
+  bool Knows(const Problem&) const override { return true; }
   std::vector<PredictedCandidate> Predict(const Problem&, const Candidate&, const Wanted& wanted,
                                           size_t limit) const override {
     last_limit = limit;

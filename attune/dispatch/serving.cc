@@ -29,7 +29,7 @@ bool Dispatcher::NeedsCompiler(const Problem& problem, const Option& option) con
   if (!solver->traits().compiles) return false;
   const auto recipe = solver->Recipe(problem, option.candidate.config, parts_.target);
   // Without a recipe there is nothing to compile: Load says why.
-  return recipe.ok() && !recipe->empty() && !parts_.kernels->Find(*recipe).has_value();
+  return recipe.ok() && !recipe->empty() && !parts_.kernels->Has(*recipe);
 }
 
 bool Dispatcher::IsQuickOnceBuilt(const Option& option) const {
@@ -167,13 +167,13 @@ Status Dispatcher::FailureOf(const Attempt& attempt) const {
 bool Dispatcher::TrySlow(bool may_compile, Attempt& attempt) const {
   std::vector<Option> left;
   for (const Option& option : attempt.slow) {
-    if (!may_compile && NeedsCompiler(attempt.problem, option)) {
+    const bool needs_compiler = NeedsCompiler(attempt.problem, option);
+    if (!may_compile && needs_compiler) {
       left.push_back(option);
       continue;
     }
     // To load what was compiled before takes milliseconds, which is no build.
-    const SolverTraits& traits = SolverOf(option.candidate)->traits();
-    const bool is_loaded_only = traits.compiles && !NeedsCompiler(attempt.problem, option);
+    const bool is_loaded_only = SolverOf(option.candidate)->traits().compiles && !needs_compiler;
     attempt.serving.has_built = attempt.serving.has_built || !is_loaded_only;
     if (!Try(option, attempt)) {
       if (Yields(attempt)) return false;

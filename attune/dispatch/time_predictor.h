@@ -23,6 +23,8 @@ class TimePredictor {
   using Wanted = std::function<bool(const Candidate&)>;
 
   virtual ~TimePredictor() = default;
+  // False if Predict() would say nothing about `problem`, whatever it is asked.
+  virtual bool Knows(const Problem& problem) const = 0;
   // Of the candidates that it can predict for `problem`, on the target that it was made for,
   // `standing` and those that are `wanted`, `limit` at most in all, quickest first. Empty if it
   // cannot predict `standing`, with which the others are compared.

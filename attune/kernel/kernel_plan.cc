@@ -11,6 +11,7 @@
 #include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
 #include "attune/ops/registry.h"
+#include "attune/space/first_config.h"
 
 namespace attune::kernel {
 namespace {
@@ -325,17 +326,37 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
   return Status::Ok();
 }
 
-Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
-                              const Config& device_limits) {
-  Config constants = FieldsOf(problem);
-  for (const auto& [name, value] : device_limits) constants[name] = value;
-  std::vector<Constraint> constraints;
+namespace {
+
+SpaceDescription DescriptionOf(const KernelFile& file, const Problem& problem,
+                               const Config& device_limits) {
+  SpaceDescription description{file.parameters, {}, FieldsOf(problem)};
+  for (const auto& [name, value] : device_limits) description.constants[name] = value;
+  std::vector<Constraint>& constraints = description.constraints;
   for (size_t i = 0; i < file.constraints.size(); ++i) {
     constraints.push_back(ConstraintFrom(file.constraints[i]));
     if (!file.constraint_places.empty()) constraints.back().place = file.constraint_places[i];
   }
   constraints.insert(constraints.end(), file.predicates.begin(), file.predicates.end());
-  return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));
+  return description;
+}
+
+}  // namespace
+
+Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
+                              const Config& device_limits) {
+  SpaceDescription description = DescriptionOf(file, problem, device_limits);
+  return ConfigSpace::Create(std::move(description.parameters), std::move(description.constraints),
+                             std::move(description.constants));
+}
+
+Result<Config> DefaultConfig(const KernelFile& file, const Problem& problem,
+                             const Config& device_limits) {
+  constexpr int64_t kMostChecks = 1000;
+  Result<Config> first = FirstConfig(DescriptionOf(file, problem, device_limits), kMostChecks);
+  if (first.status().code() != StatusCode::kResourceExhausted) return first;
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, MakeSpace(file, problem, device_limits));
+  return space.At(0);
 }
 
 Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& problem,

@@ -77,8 +77,12 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
 Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
                               const Config& device_limits);
 
-// The same, by ascending cost behind the default where the file tells one. Costs an evaluation for
-// each config, which whoever wants the default alone need not pay.
+// The first config of that space, which is the default, without making the space where possible.
+Result<Config> DefaultConfig(const KernelFile& file, const Problem& problem,
+                             const Config& device_limits);
+
+// The same space, by ascending cost behind the default where the file tells one. Costs an
+// evaluation for each config, which whoever wants the default alone need not pay.
 Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& problem,
                                     const Config& device_limits);
 

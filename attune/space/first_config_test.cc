@@ -59,6 +59,33 @@ TEST(FirstConfigTest, WhatCannotBeEvaluatedIsAnErrorOnlyIfNothingIsValid) {
               HasSubstr("division by zero"));
 }
 
+TEST(FirstConfigTest, ConstraintsMayReadConstants) {
+  const SpaceDescription space{{Integers("a", {1, 2, 3, 4})},
+                               {Rule("a >= least"), Rule("least < 9")},
+                               {{"least", int64_t{3}}}};
+
+  EXPECT_EQ(*FirstConfig(space), (Config{{"a", int64_t{3}}}));
+  EXPECT_EQ(FirstConfig({space.parameters, {Rule("a >= most")}, space.constants}).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST(FirstConfigTest, SaysWhichConstraintLeavesNothing) {
+  const SpaceDescription space{{Integers("a", {1, 2}), Integers("b", {1, 2})},
+                               {Rule("a > 1"), Rule("a + b > 9"), Rule("b < 9")}};
+
+  EXPECT_EQ(FirstConfig(space).status().message(),
+            "No config of the space is valid: 'a + b > 9' forbids those that are left.");
+}
+
+TEST(FirstConfigTest, GivesUpAfterSoManyChecks) {
+  const SpaceDescription tied{{Integers("a", {1, 2, 3}), Integers("b", {1, 2, 3, 4}),
+                               Integers("c", {1, 2, 3, 4}), Integers("d", {1, 2, 3})},
+                              {Rule("a + d == 6")}};
+
+  EXPECT_EQ(FirstConfig(tied, 50).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(*FirstConfig(tied, 500), Listed(tied));
+}
+
 TEST(FirstConfigTest, ASpaceWithoutParametersHasOneConfig) {
   EXPECT_EQ(*FirstConfig({}), Config());
 }

@@ -55,8 +55,7 @@ Result<ConfigSpace> KernelSolver::Space(const Problem& problem, const Target& ta
 
 Result<Config> KernelSolver::DefaultConfig(const Problem& problem, const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
-  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, kernel::MakeSpace(file_, problem, limits));
-  return space.At(0);
+  return kernel::DefaultConfig(file_, problem, limits);
 }
 
 Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& config,

@@ -27,8 +27,8 @@ struct Affine {
                                     const float* of_beta) {
 #pragma unroll
     for (int l = 0; l < LANES; ++l) {
-      gamma[l] = AFFINE ? of_gamma[share.channel(l)] : 1.0f;
-      beta[l] = AFFINE && FORWARD ? of_beta[share.channel(l)] : 0.0f;
+      gamma[l] = of_gamma != nullptr ? of_gamma[share.channel(l)] : 1.0f;
+      beta[l] = FORWARD && of_beta != nullptr ? of_beta[share.channel(l)] : 0.0f;
     }
   }
 };
@@ -56,12 +56,12 @@ __device__ __forceinline__ void write_statistics(const Statistics& statistics, c
   for (int l = 0; l < LANES; ++l) {
     if (!share.owns(l)) continue;
     const int c = share.channel(l);
-    if (RUNNING) {
+    if (running_mean != nullptr) {
       const float unbiased = statistics.squares[l] / (share.tensor.values() - 1);
       running_mean[c] = (1 - momentum) * running_mean[c] + momentum * norm.mean[l];
       running_variance[c] = (1 - momentum) * running_variance[c] + momentum * unbiased;
     }
-    if (SAVED) {
+    if (saved_mean != nullptr) {
       saved_mean[c] = norm.mean[l];
       saved_inverse_deviation[c] = norm.inverse_deviation[l];
     }
@@ -178,7 +178,7 @@ __device__ __forceinline__ void sum_gradients(Vectors& vectors, const Share& sha
 
 __device__ __forceinline__ void write_gradients(const float (&sums)[2][LANES], const Norm& norm,
                                                 const Share& share, float* dgamma, float* dbeta) {
-  if (!AFFINE || share.part != 0 || share.ty != 0) return;
+  if (dgamma == nullptr || share.part != 0 || share.ty != 0) return;
 #pragma unroll
   for (int l = 0; l < LANES; ++l) {
     if (!share.owns(l)) continue;

@@ -1,4 +1,5 @@
 // The table of fields of a batch norm, and the operator.
+#include <array>
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -189,29 +190,49 @@ class BatchNormOp final : public TypedOperator<BatchNorm> {
   }
 };
 
-// Large and small images, which different kernels take.
+// Each pass with each fusion, and backward with saved statistics and without.
+std::vector<BatchNorm> EverydayClasses() {
+  std::vector<BatchNorm> classes;
+  for (const BatchNormPass pass :
+       {BatchNormPass::kTraining, BatchNormPass::kInference, BatchNormPass::kBackward}) {
+    for (const BatchNormFusion fusion : {BatchNormFusion::kNone, BatchNormFusion::kRelu,
+                                         BatchNormFusion::kAdd, BatchNormFusion::kAddRelu}) {
+      const bool is_backward = pass == BatchNormPass::kBackward;
+      if (is_backward && fusion == BatchNormFusion::kAdd) continue;
+      BatchNorm norm;
+      norm.pass = pass;
+      norm.fusion = fusion;
+      norm.running = pass == BatchNormPass::kTraining;
+      norm.saved = pass != BatchNormPass::kInference;
+      classes.push_back(norm);
+      norm.saved = false;
+      if (is_backward) classes.push_back(norm);
+    }
+  }
+  return classes;
+}
+
+// Large and small images and channel counts of every alignment, which different kernels take.
 std::vector<Problem> BatchNormOp::EverydayProblems() const {
+  constexpr std::array<std::array<int64_t, 2>, 4> kImages = {{{56, 56}, {6, 6}, {5, 2}, {7, 7}}};
+  constexpr int64_t kChannels[] = {64, 36, 34, 33};
   std::vector<Problem> problems;
-  BatchNorm norm;
-  norm.batch = 32;
-  norm.channels = 64;
-  for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
-    for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
-      for (const BatchNormFusion fusion :
-           {BatchNormFusion::kNone, BatchNormFusion::kRelu, BatchNormFusion::kAddRelu}) {
-        for (const BatchNormPass pass :
-             {BatchNormPass::kTraining, BatchNormPass::kInference, BatchNormPass::kBackward}) {
-          norm.type = type;
-          norm.layout = layout;
-          norm.fusion = fusion;
-          norm.pass = pass;
-          norm.running = pass == BatchNormPass::kTraining;
-          norm.saved = pass != BatchNormPass::kInference;
-          for (const int64_t extent : {56, 7}) {
-            norm.height = norm.width = extent;
-            problems.emplace_back(norm);
-          }
-        }
+  for (BatchNorm norm : EverydayClasses()) {
+    norm.batch = 32;
+    for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
+      norm.type = type;
+      norm.layout = BatchNormLayout::kNchw;
+      norm.channels = 64;
+      for (const auto& [height, width] : kImages) {
+        norm.height = height;
+        norm.width = width;
+        problems.emplace_back(norm);
+      }
+      norm.layout = BatchNormLayout::kNhwc;
+      norm.height = norm.width = 56;
+      for (const int64_t channels : kChannels) {
+        norm.channels = channels;
+        problems.emplace_back(norm);
       }
     }
   }

@@ -131,12 +131,19 @@ Status CheckBlocksFit(const Driver& driver, CUfunction function, const LaunchSha
 
 Result<std::shared_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
   ATTUNE_RETURN_IF_ERROR(device.Enter());
-  if (HasVariables(cubin)) return LoadAnew(device, cubin);
+  const Fingerprint code = FingerprintOf(cubin.bytes);
   LoadedModules& loaded = device.loaded_modules();
-  // Held while it loads, so that nobody loads it beside us.
-  const std::lock_guard lock(loaded.mutex);
-  std::weak_ptr<Module>& known = loaded.by_code[FingerprintOf(cubin.bytes)];
-  if (std::shared_ptr<Module> module = known.lock()) return module;
+  // Held while the code is loaded, so that no other thread loads it too.
+  std::unique_lock lock(loaded.mutex);
+  const auto found = loaded.by_code.find(code);
+  if (found != loaded.by_code.end()) {
+    if (std::shared_ptr<Module> module = found->second.lock()) return module;
+  }
+  if (HasVariables(cubin)) {
+    lock.unlock();
+    return LoadAnew(device, cubin);
+  }
+  std::weak_ptr<Module>& known = loaded.by_code[code];
   auto module = LoadAnew(device, cubin);
   std::erase_if(loaded.by_code, [&](const auto& entry) {
     return entry.second.expired() && &entry.second != &known;
