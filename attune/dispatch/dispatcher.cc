@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/dispatch/shortage.h"
+#include "attune/solver/code_keeper.h"
 
 namespace attune {
 namespace {
@@ -490,6 +491,7 @@ void Dispatcher::AddDefaults(Draft& draft) const {
     // Asking those of other operators would only cost the caller's time.
     if (traits.operator_name != OperatorName(draft.problem)) continue;
     if (draft.breadth == Breadth::kReady && !traits.instant) {
+      has_instant = AddLoadedDefault(draft, *solver);
       draft.decision.is_provisional = draft.decision.is_provisional || options.empty();
       continue;
     }
@@ -498,6 +500,23 @@ void Dispatcher::AddDefaults(Draft& draft) const {
     const bool added = AddDefault(draft, *solver);
     has_instant = has_instant || (added && traits.instant && !traits.last_resort);
   }
+}
+
+bool Dispatcher::AddLoadedDefault(Draft& draft, const Solver& solver) const {
+  const auto* const keeper = dynamic_cast<const CodeKeeper*>(&solver);
+  if (keeper == nullptr || !keeper->HasLoadedAny()) return false;
+  if (!MayServe(draft.problem, solver).ok()) return false;
+  const auto candidate = DefaultOf(solver, draft.problem);
+  if (!candidate.ok()) return false;
+  if (!keeper->HasLoaded(draft.problem, candidate->config, *parts_.device)) return false;
+  draft.has_applicable = true;
+  Option option;
+  option.candidate = *candidate;
+  option.because = draft.decision.is_provisional
+                       ? "Nothing is known of this problem; it stands in for the default."
+                       : "Nothing is known of this problem; it is the default.";
+  option.is_loaded = true;
+  return Add(draft, std::move(option));
 }
 
 bool Dispatcher::AddDefault(Draft& draft, const Solver& solver) const {

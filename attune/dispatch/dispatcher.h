@@ -194,6 +194,12 @@ class Dispatcher {
   const Solver* FirstAsked(const Draft& draft) const;
   void AddDefaults(Draft& draft) const;
   bool AddDefault(Draft& draft, const Solver& solver) const;
+  // Adds the default of a solver that is not instant if its code is loaded for another problem.
+  bool AddLoadedDefault(Draft& draft, const Solver& solver) const;
+  // Builds and loads a candidate, or takes code that is loaded.
+  Result<std::unique_ptr<Executable>> LoadExecutable(const Problem& problem, const Option& option,
+                                                     const Solver& solver,
+                                                     LoadOutcome& outcome) const;
   // False if it is out of scope, above the limit, of no use after a fork or in a graph, or known.
   bool Add(Draft& draft, Option option) const;
   bool RunsHere(const Candidate& candidate) const { return WhyNotHere(candidate).ok(); }

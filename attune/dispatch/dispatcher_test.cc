@@ -471,6 +471,39 @@ TEST_F(DispatcherTest, AStandInServesWhereTheSlowSolverDoesNotApply) {
   EXPECT_TRUE(serving->is_stand_in);
 }
 
+TEST_F(DispatcherTest, ASlowSolverServesAtOnceIfItsCodeIsLoadedForAnotherProblem) {
+  machine_.slow->has_loaded = true;
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.slow-gemm");
+  EXPECT_FALSE(serving->is_stand_in);
+  EXPECT_FALSE(serving->has_built);
+  EXPECT_EQ(machine_.slow->loads_again.all(), 1);
+  EXPECT_EQ(machine_.slow->loads.all(), 0);
+  EXPECT_EQ(machine_.quick->defaults.all(), 0);
+}
+
+TEST_F(DispatcherTest, CodeThatWasUnloadedMeanwhileIsLoadedAnew) {
+  machine_.slow->has_loaded = machine_.slow->loses_code = true;
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.slow-gemm");
+  EXPECT_EQ(machine_.slow->loads.all(), 1);
+}
+
+TEST_F(DispatcherTest, LoadedCodeOfALaterSolverStandsInForTheDefault) {
+  machine_.compiled->has_loaded = true;
+  machine_.quick->applies = [](const Gemm&) { return Unsupported("No."); };
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.compiled-gemm");
+  EXPECT_EQ(machine_.compiled->builds.all(), 0);
+  EXPECT_TRUE(serving->is_stand_in);
+}
+
 TEST_F(DispatcherTest, WhoIsPatientGetsThePreferredOneWhateverItTakes) {
   const auto serving = Serve(Haste::kPatient);
 

@@ -52,6 +52,8 @@ struct Option {
   bool fails_capture = false;
   // Solver::KeepsSpecialValues for this problem.
   bool keeps_special_values = false;
+  // Its code is loaded for another problem (CodeKeeper::HasLoaded).
+  bool is_loaded = false;
   int threads = 1;  // Of the processor.
 
   // Nothing else may serve.

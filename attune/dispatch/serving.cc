@@ -6,6 +6,7 @@
 #include "attune/base/process_room.h"
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/shortage.h"
+#include "attune/solver/code_keeper.h"
 
 namespace attune {
 namespace {
@@ -23,6 +24,7 @@ Status StatusOf(const Failure& build) {
 }  // namespace
 
 bool Dispatcher::NeedsCompiler(const Problem& problem, const Option& option) const {
+  if (option.is_loaded) return false;
   const Solver* solver = SolverOf(option.candidate);
   if (solver == nullptr) return false;
   if (solver->traits().compiles_when_loaded) return true;
@@ -35,7 +37,7 @@ bool Dispatcher::NeedsCompiler(const Problem& problem, const Option& option) con
 bool Dispatcher::IsQuickOnceBuilt(const Option& option) const {
   const Solver* solver = SolverOf(option.candidate);
   if (solver == nullptr) return false;
-  if (solver->traits().instant) return true;
+  if (solver->traits().instant || option.is_loaded) return true;
   if (option.load_ns < 0) return false;
   const double budget_ns = std::max(static_cast<double>(options_.creation_budget_ns),
                                     options_.creation_share * option.best_guess_ns());
@@ -60,23 +62,36 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   } else if (option.origin != Origin::kDefault) {
     ATTUNE_RETURN_IF_ERROR(Fits(problem, option.candidate));
   }
-  const BuildRequest request{solver, problem, option.candidate.config};
-  const BuildOutcome built = builder_->Build(request, parts_.target);
-  // Not for a failure that is remembered.
-  outcome->has_built =
-      (!built.from_cache && built.build_ns > 0) || solver->traits().compiles_when_loaded;
-  if (const Failure* failure = built.failure()) return StatusOf(*failure);
-  ATTUNE_ASSIGN_OR_RETURN(LoadedCandidate loaded,
-                          builder_->Load(request, *built.artifact(), *parts_.device));
-  if (loaded.is_out_of_state) outcome->has_built = !built.from_cache && built.build_ns > 0;
-  const uint64_t needed = loaded.executable->workspace_bytes();
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                          LoadExecutable(problem, option, *solver, *outcome));
+  const uint64_t needed = executable->workspace_bytes();
   if (needed > workspace_limit_bytes) {
     outcome->excess_bytes = needed;
     return TooLarge(option.candidate, needed, problem, workspace_limit_bytes);
   }
   ATTUNE_RETURN_IF_ERROR(CheckWorkspace(option.candidate, needed));
-  return std::make_unique<Plan>(problem, workspace_limit_bytes, option,
-                                std::move(loaded.executable));
+  return std::make_unique<Plan>(problem, workspace_limit_bytes, option, std::move(executable));
+}
+
+Result<std::unique_ptr<Executable>> Dispatcher::LoadExecutable(const Problem& problem,
+                                                               const Option& option,
+                                                               const Solver& solver,
+                                                               LoadOutcome& outcome) const {
+  const auto* const keeper = dynamic_cast<const CodeKeeper*>(&solver);
+  if (option.is_loaded && keeper != nullptr) {
+    auto again = keeper->LoadAgain(problem, option.candidate.config, *parts_.device);
+    if (again.ok() || again.error().code() != StatusCode::kNotFound) return again;
+  }
+  const BuildRequest request{&solver, problem, option.candidate.config};
+  const BuildOutcome built = builder_->Build(request, parts_.target);
+  // Not for a failure that is remembered.
+  outcome.has_built =
+      (!built.from_cache && built.build_ns > 0) || solver.traits().compiles_when_loaded;
+  if (const Failure* failure = built.failure()) return StatusOf(*failure);
+  ATTUNE_ASSIGN_OR_RETURN(LoadedCandidate loaded,
+                          builder_->Load(request, *built.artifact(), *parts_.device));
+  if (loaded.is_out_of_state) outcome.has_built = !built.from_cache && built.build_ns > 0;
+  return std::move(loaded.executable);
 }
 
 // Exceeding the memory of a cgroup ends the program, so large workspaces must leave a margin.

@@ -17,6 +17,7 @@
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/test_choices.h"
 #include "attune/ops/gemm/gemm.h"
+#include "attune/solver/code_keeper.h"
 
 namespace attune {
 
@@ -82,7 +83,7 @@ class TestExecutable final : public Executable {
 };
 
 // Its configs are {variant=0} to {variant=2}; set the public fields before it is used.
-class TestSolver final : public Solver {
+class TestSolver final : public Solver, public CodeKeeper {
  public:
   static constexpr int64_t kVariants = 3;
 
@@ -128,6 +129,16 @@ class TestSolver final : public Solver {
                                             workspace_bytes);
   }
 
+  bool HasLoadedAny() const override { return has_loaded; }
+  bool HasLoaded(const Problem&, const Config&, Device&) const override { return has_loaded; }
+  Result<std::unique_ptr<Executable>> LoadAgain(const Problem& problem, const Config& config,
+                                                Device&) const override {
+    loads_again.Add();
+    if (loses_code) return NotFound("The code is not loaded any more.");
+    return std::make_unique<TestExecutable>(problem.Get<Gemm>(), IntegerAt(config, "variant"),
+                                            workspace_bytes);
+  }
+
   Candidate At(int64_t variant) const {
     Candidate candidate{id_, {}};
     candidate.config["variant"] = variant;
@@ -137,6 +148,8 @@ class TestSolver final : public Solver {
   SolverTraits traits_;
   size_t workspace_bytes = 0;
   int64_t first_variant_after_fork = 0;
+  bool has_loaded = false;  // CodeKeeper::HasLoaded,
+  bool loses_code = false;  // and the code goes before it is loaded again.
   std::function<Status(const Gemm&)> applies;
   std::function<void()> on_build;
   Status build_failure;
@@ -145,6 +158,7 @@ class TestSolver final : public Solver {
   mutable StepCount defaults;
   mutable StepCount builds;
   mutable StepCount loads;
+  mutable StepCount loads_again;
 
  private:
   const SolverId id_;

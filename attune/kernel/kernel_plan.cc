@@ -223,12 +223,11 @@ Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, cons
   return plan;
 }
 
-Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
+Result<std::string> MakeMacros(const KernelFile& file, const Problem& problem,
                                const Config& config) {
-  if (file.is_binary) return file.source;
   ATTUNE_ASSIGN_OR_RETURN(const Scope scope, BuildScope(file, problem, config));
   const FieldNames fields = FieldNamesFor(file);
-  std::string source(file.prelude);
+  std::string macros;
   const auto is_in = [](const std::string& name, const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -241,7 +240,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
           fmt::format("The definition '{}' is {}; only integers and names are compiled in.", name,
                       attune::Text(value)));
     }
-    source += fmt::format("#define {} {}\n", name, MacroText(value));
+    macros += fmt::format("#define {} {}\n", name, MacroText(value));
     return Status::Ok();
   };
   for (const std::vector<std::string>* names : {&fields.sizes, &fields.derived}) {
@@ -265,7 +264,16 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
   for (const NamedExpression& definition : file.definitions) {
     ATTUNE_RETURN_IF_ERROR(define(definition.name, scope.values().at(definition.name)));
   }
-  return source + file.source;
+  return macros;
+}
+
+Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
+                               const Config& config) {
+  if (file.is_binary) return file.source;
+  ATTUNE_ASSIGN_OR_RETURN(const std::string macros, MakeMacros(file, problem, config));
+  std::string source;
+  source.reserve(file.prelude.size() + macros.size() + file.source.size());
+  return source.append(file.prelude).append(macros).append(file.source);
 }
 
 namespace {

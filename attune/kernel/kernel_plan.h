@@ -66,6 +66,10 @@ std::string MacroOf(std::string size);
 Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
                                const Config& config);
 
+// The macros alone, which tell programs of one file apart.
+Result<std::string> MakeMacros(const KernelFile& file, const Problem& problem,
+                               const Config& config);
+
 // Ok, or kUnsupported with the first rule of `file.applies` that `problem` breaks.
 Status CheckApplies(const KernelFile& file, const Problem& problem, const Config& device_limits);
 

@@ -57,9 +57,31 @@ Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
   std::unique_ptr<KernelExecutable> executable(
       new KernelExecutable(device, std::move(module), std::move(plan), std::move(operand_names)));
   for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {
-    ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch, SymbolOf(cubin.bytes, launch.function)));
+    const std::string symbol = SymbolOf(cubin.bytes, launch.function);
+    ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch, symbol));
+    ATTUNE_RETURN_IF_ERROR(executable->CheckParameterCount(executable->steps_.back()));
   }
   return executable;
+}
+
+Result<std::unique_ptr<KernelExecutable>> KernelExecutable::CreateAgain(
+    CudaDevice& device, std::shared_ptr<Module> module, kernel::KernelPlan plan,
+    std::vector<std::string> operand_names) {
+  ATTUNE_RETURN_IF_ERROR(device.Enter());
+  std::unique_ptr<KernelExecutable> executable(
+      new KernelExecutable(device, std::move(module), std::move(plan), std::move(operand_names)));
+  for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {
+    ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch, launch.function));
+  }
+  return executable;
+}
+
+Status KernelExecutable::CheckParameterCount(const Step& step) const {
+  const std::optional<size_t> count = module_->ParameterCount(step.function);
+  if (!count || *count == step.launch->arguments.size()) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("The kernel '{}' takes {} arguments, its kernel file binds {}.",
+                  step.launch->function, *count, step.launch->arguments.size()));
 }
 
 Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch, const std::string& symbol) {
@@ -74,12 +96,6 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch, const std:
         CheckBlocksFit(device_.driver(), step.function, step.shape, device_.target().compute_units);
   }
   if (!fits.ok()) return fits.WithContext(fmt::format("Kernel '{}'", launch.function));
-  const std::optional<size_t> count = module_->ParameterCount(step.function);
-  if (count && *count != launch.arguments.size()) {
-    return InvalidArgument(
-        fmt::format("The kernel '{}' takes {} arguments, its kernel file binds {}.",
-                    launch.function, *count, launch.arguments.size()));
-  }
   step.values.resize(launch.arguments.size());
   for (size_t i = 0; i < launch.arguments.size(); ++i) {
     if (DependsOnCall(launch.arguments[i])) {

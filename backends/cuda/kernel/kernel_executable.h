@@ -28,6 +28,13 @@ class KernelExecutable final : public Executable {
                                                           kernel::KernelPlan plan,
                                                           std::vector<std::string> operand_names);
 
+  // The same with code that was loaded for another problem and computed it, without name
+  // expressions.
+  static Result<std::unique_ptr<KernelExecutable>> CreateAgain(
+      CudaDevice& device, std::shared_ptr<Module> module, kernel::KernelPlan plan,
+      std::vector<std::string> operand_names);
+
+  const std::shared_ptr<Module>& module() const { return module_; }
   size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes); }
   Status Run(const Arguments& arguments) override;
 
@@ -50,6 +57,8 @@ class KernelExecutable final : public Executable {
         operands_(std::move(operand_names)) {}
   // `symbol` is what the code calls its kernel.
   Status AddStep(const kernel::PlannedLaunch& launch, const std::string& symbol);
+  // That the code takes as many arguments as the kernel file binds.
+  Status CheckParameterCount(const Step& step) const;
 
   CudaDevice& device_;
   const std::shared_ptr<Module> module_;

@@ -80,6 +80,52 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
   ATTUNE_ASSIGN_OR_RETURN(
       std::unique_ptr<KernelExecutable> executable,
       KernelExecutable::Create(*cuda, artifact, std::move(plan), kernel::OperandNames(problem)));
+  // Code with variables is loaded for each problem anew.
+  if (file_.dynamic() && !HasVariables(artifact)) Remember(*executable, problem, config, *cuda);
+  return std::unique_ptr<Executable>(std::move(executable));
+}
+
+void KernelSolver::Remember(const KernelExecutable& executable, const Problem& problem,
+                            const Config& config, const CudaDevice& device) const {
+  if (file_.own.has_value() || !kernel::NameExpressionsOf(file_).empty()) return;
+  auto macros = kernel::MakeMacros(file_, problem, config);
+  if (!macros.ok()) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(loaded_, [](const auto& entry) { return entry.second.expired(); });
+  loaded_[{&device, *std::move(macros)}] = executable.module();
+}
+
+Result<std::shared_ptr<Module>> KernelSolver::FindLoaded(const Problem& problem,
+                                                         const Config& config,
+                                                         const CudaDevice& device) const {
+  ATTUNE_ASSIGN_OR_RETURN(std::string macros, kernel::MakeMacros(file_, problem, config));
+  const std::lock_guard lock(mutex_);
+  const auto found = loaded_.find({&device, std::move(macros)});
+  return found == loaded_.end() ? nullptr : found->second.lock();
+}
+
+bool KernelSolver::HasLoadedAny() const {
+  const std::lock_guard lock(mutex_);
+  return !loaded_.empty();
+}
+
+bool KernelSolver::HasLoaded(const Problem& problem, const Config& config, Device& device) const {
+  const Result<CudaDevice*> cuda = CudaDeviceOf(device);
+  if (!cuda.ok()) return false;
+  const auto module = FindLoaded(problem, config, **cuda);
+  return module.ok() && *module != nullptr;
+}
+
+Result<std::unique_ptr<Executable>> KernelSolver::LoadAgain(const Problem& problem,
+                                                            const Config& config,
+                                                            Device& device) const {
+  ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+  ATTUNE_ASSIGN_OR_RETURN(std::shared_ptr<Module> module, FindLoaded(problem, config, *cuda));
+  if (module == nullptr) return NotFound("The code of the candidate is not loaded any more.");
+  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelPlan plan, kernel::MakePlan(file_, problem, config));
+  ATTUNE_ASSIGN_OR_RETURN(auto executable,
+                          KernelExecutable::CreateAgain(*cuda, std::move(module), std::move(plan),
+                                                        kernel::OperandNames(problem)));
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
