@@ -1,7 +1,8 @@
 // Searchers on recorded spaces: scores of the published methodology beside those of others, what
 // three trials reach on a device never seen that follow from others, and what asking costs.
 //
-//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--told] [--chosen] [--json]
+//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--told] [--chosen] [--early]
+//          [--json]
 //
 // DIR has `spaces/*.csv.gz` (default: $ATTUNE_DATA_DIR). Without it only the cost of asking is
 // measured.
@@ -39,6 +40,7 @@ struct Options {
   bool permuted = false;
   bool told = false;
   bool chosen = false;
+  bool early = false;
   bool json = false;
 };
 
@@ -417,6 +419,28 @@ void AddChosenDefaults(const std::vector<Loaded>& spaces, ChosenBy chosen, const
   }
 }
 
+// Geometric means of the share of the optimum after few evaluations, beside random search. No
+// default was chosen.
+void AddEarly(const std::vector<Loaded>& spaces, const Options& options,
+              std::vector<Figure>& figures) {
+  for (const std::string& searcher : {options.searcher, std::string("random")}) {
+    std::vector<double> sums(std::size(kCounts), 0);
+    const auto add = [&](const std::string& space, const std::vector<double>& means, double count) {
+      for (size_t i = 0; i < means.size(); ++i) {
+        figures.push_back({fmt::format("early.{}.{}.{}", space, searcher, kCounts[i]),
+                           std::exp(means[i] / count), ""});
+      }
+    };
+    for (const Loaded& space : spaces) {
+      const std::vector<double> means =
+          MeanShares({space.recorded}, searcher, {.workers = 1}, options.repeats);
+      add(space.known.file, means, 1);
+      for (size_t i = 0; i < means.size(); ++i) sums[i] += means[i];
+    }
+    if (!spaces.empty()) add("mean", sums, static_cast<double>(spaces.size()));
+  }
+}
+
 ConfigSpace AMillion() {
   std::vector<Parameter> parameters;
   for (int i = 0; i < 6; ++i) {
@@ -469,6 +493,7 @@ void RunBench(const Options& options) {
       AddChosenDefaults(spaces, chosen, options, figures);
     }
   }
+  if (options.early) AddEarly(spaces, options, figures);
   if (options.permuted) AddPermuted(spaces, options, figures);
   const std::pair<const char*, ConfigSpace> spaces_to_ask[] = {{"ask_us", AMillion()},
                                                                {"ask_tied_us", Tied()}};
@@ -503,6 +528,8 @@ int main(int argc, char** argv) {
   app.add_flag("--told", options.told, "Also scores with what other devices recorded");
   app.add_flag("--chosen", options.chosen,
                "Also what searchers reach that begin at a default that somebody chose");
+  app.add_flag("--early", options.early,
+               "Also shares of the optimum after few evaluations, beside random search");
   app.add_flag("--json", options.json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
   attune::RunBench(options);

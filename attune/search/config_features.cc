@@ -14,6 +14,10 @@ namespace {
 constexpr size_t kFewestApart = 3;
 constexpr size_t kMostApart = 4;
 constexpr double kMostByte = 255;
+// The distance between neighbouring values of parameters with at most kMostApart values, and of
+// others.
+constexpr float kJumpOfVariants = 0.5f;
+constexpr float kJumpOfSizes = 0.1f;
 
 // The values as numbers; words count by their position, which is the author's order.
 std::vector<double> Numbers(const std::vector<ParameterValue>& values) {
@@ -139,6 +143,30 @@ void ConfigFeatures::Write(const Digits& digits, std::vector<uint8_t>& features)
         logarithms_[pair.first][digits[pair.first]] + logarithms_[pair.second][digits[pair.second]];
     *next++ = static_cast<uint8_t>((sum - pair.low) * pair.scale + 0.5f);
   }
+}
+
+ConfigLevels::ConfigLevels(const ConfigDigits& digits) {
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const std::vector<ParameterValue>& values = digits.values(i);
+    std::vector<double> numbers = Numbers(values);
+    if (ArePositiveNumbers(values)) {
+      for (double& number : numbers) number = std::log2(number);
+    }
+    const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    const double lowest = *low;
+    const double span = *high - lowest;
+    std::vector<uint8_t> levels;
+    for (const double number : numbers) {
+      levels.push_back(static_cast<uint8_t>(std::lround((number - lowest) / span * kMostByte)));
+    }
+    of_digit_.push_back(std::move(levels));
+    jumps_.push_back(values.size() <= kMostApart ? kJumpOfVariants : kJumpOfSizes);
+  }
+}
+
+void ConfigLevels::Write(const Digits& digits, std::vector<uint8_t>& levels) const {
+  levels.resize(size());
+  for (size_t i = 0; i < size(); ++i) levels[i] = of_digit_[i][digits[i]];
 }
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// What trees see of a config.
+// What models see of a config.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attune {
 
-// Features of a config, one byte each, in which only the order counts:
+// Features of a config for trees, one byte each, in which only the order counts:
 //   - the rank of each parameter's value: numbers by size, words in the order of the author;
 //   - for integers, which power of two divides the value, unless that tells what the rank tells;
 //   - for parameters of three or four values, whether it is this one, because words and the numbers
@@ -46,6 +46,24 @@ class ConfigFeatures {
   std::vector<Single> singles_;
   std::vector<Pair> pairs_;
   std::vector<std::vector<float>> logarithms_;  // Of each choice; empty where it has none.
+};
+
+// A config as bytes, one for each parameter with a choice, whose differences are distances: numbers
+// by size, positive ones by their logarithm, words in the order of the author. The whole range of a
+// parameter is 255.
+class ConfigLevels {
+ public:
+  explicit ConfigLevels(const ConfigDigits& digits);
+
+  size_t size() const { return of_digit_.size(); }
+  // The distance of neighbouring values of a parameter, from 0 to 1 for the whole range. It is
+  // larger for parameters of few values: they tell variants apart more often than sizes.
+  float jump(size_t choice) const { return jumps_[choice]; }
+  void Write(const Digits& digits, std::vector<uint8_t>& levels) const;
+
+ private:
+  std::vector<std::vector<uint8_t>> of_digit_;
+  std::vector<float> jumps_;
 };
 
 }  // namespace attune

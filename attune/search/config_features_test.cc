@@ -53,5 +53,26 @@ TEST(ConfigFeaturesTest, EqualProductsAreEqualFeatures) {
   EXPECT_EQ(row[7], other[7]);
 }
 
+TEST(ConfigLevelsTest, PositiveNumbersByTheirLogarithmAndWordsByTheirOrder) {
+  const ConfigSpace space = Space();
+  const ConfigDigits digits(space);
+  const ConfigLevels levels(digits);
+
+  std::vector<uint8_t> row;
+  levels.Write({1, 1, 1}, row);
+
+  // Two of 1, 2 and 4 is half way; 32 of 16 to 80 is 1 of log2(5) doublings.
+  EXPECT_EQ(row, (std::vector<uint8_t>{128, 110, 255}));
+}
+
+TEST(ConfigLevelsTest, ParametersOfFewValuesJump) {
+  const ConfigSpace space = Space();
+  const ConfigDigits digits(space);
+  const ConfigLevels levels(digits);
+
+  EXPECT_GT(levels.jump(0), levels.jump(1));
+  EXPECT_EQ(levels.jump(0), levels.jump(2));
+}
+
 }  // namespace
 }  // namespace attune

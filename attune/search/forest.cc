@@ -140,9 +140,14 @@ ForestTree::Split ForestTree::ChooseSplit(const FeatureTable& table,
   Split best;
   float best_gain = -1;
   const float count = static_cast<float>(part.end - part.begin);
-  // Of equal gains, which are the rule where two points are left, the first wins.
+  // Each split sees about half of the features, so that trees disagree where they know little. The
+  // first that differs is always seen. Of equal gains, which are the rule where two points are
+  // left, the first wins.
+  uint64_t seen = 0;
   for (size_t f = 0; f < width; ++f) {
+    if (f % 64 == 0) seen = random.Next();
     if (low_[f] == high_[f]) continue;
+    if (best_gain >= 0 && (seen >> (f % 64) & 1) == 0) continue;
     // The deviations of both sides add up to nothing.
     const float gain = sums[f] * sums[f] * count / (counts[f] * (count - counts[f]));
     if (gain > best_gain) {

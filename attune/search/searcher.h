@@ -64,7 +64,7 @@ struct SearcherOptions {
 //   genetic     crosses and changes the fastest
 //   evolution   differential evolution
 //   swarm       particle swarm
-//   surrogate   predicts times with trees and tries what may be fastest
+//   surrogate   predicts times with two models and tries what may be fastest
 // REQUIRES: 1 <= options.head <= space.size(). kInvalidArgument lists the names if there is none
 // called `name`.
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,

@@ -255,8 +255,8 @@ TEST(SurrogateSearcherTest, FindsTheOptimumSoonerWhereAnotherPlaceIsAlike) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     const auto with = *MakeSearcher("surrogate", space, {.seed = seed, .elsewhere = {elsewhere}});
     const auto without = *MakeSearcher("surrogate", space, {.seed = seed});
-    with_sum += BestOf(Drive(*with, space, 1, 60), space) - 1000;
-    without_sum += BestOf(Drive(*without, space, 1, 60), space) - 1000;
+    with_sum += BestOf(Drive(*with, space, 1, 25), space) - 1000;
+    without_sum += BestOf(Drive(*without, space, 1, 25), space) - 1000;
   }
 
   EXPECT_LT(with_sum, without_sum);
@@ -279,6 +279,54 @@ TEST(SurrogateSearcherTest, TheMoreIsKnownTheMoreMayBeOut) {
   Drive(*searcher, space, 3, 160);
 
   EXPECT_EQ(searcher->Ask(100).size(), 20u);
+}
+
+TEST(SurrogateSearcherTest, ProposesBehindALongHead) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher("surrogate", space, {.seed = 1, .head = 60});
+
+  const std::vector<uint64_t> asked = Drive(*searcher, space, 60, 100);
+
+  EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), 100u);
+}
+
+// Six parameters of a kernel. Without unrolling, small blocks are good. With it everything is
+// slower, but for the combination of wide blocks with many planes, which is the fastest of all.
+double DeceptiveKernel(const Config& config) {
+  const auto value = [&](const char* name) {
+    return static_cast<double>(std::get<int64_t>(config.at(name)));
+  };
+  const double width = value("block_x");
+  const double planes = value("planes");
+  const double other = 10 * std::abs(value("block_y") - 1) + 20 * value("columns");
+  if (value("unroll") == 0) return 1000 + 100 * width + 50 * std::abs(planes - 1) + other;
+  return 2000 - (width == 4 && planes >= 3 ? 1200 : 100 * width) + other;
+}
+
+TEST(SurrogateSearcherTest, LeavesAGoodRegionForTheCombinationThatIsBetter) {
+  std::vector<Parameter> parameters;
+  for (const auto& [name, count] : std::map<std::string, int64_t>{
+           {"block_x", 5}, {"block_y", 5}, {"columns", 3}, {"planes", 5}, {"unroll", 2}}) {
+    Parameter parameter{name, {}};
+    for (int64_t value = 0; value < count; ++value) parameter.values.emplace_back(value);
+    parameters.push_back(parameter);
+  }
+  const ConfigSpace space = *ConfigSpace::Create(parameters, {});
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto searcher = *MakeSearcher("surrogate", space, {.seed = seed});
+    double best_ns = 1e9;
+    for (int i = 0; i < 60; ++i) {
+      for (const uint64_t index : searcher->Ask(1)) {
+        const double time_ns = DeceptiveKernel(space.At(index));
+        best_ns = std::min(best_ns, time_ns);
+        searcher->Tell(index, {time_ns});
+      }
+    }
+    if (best_ns < 900) ++found;
+  }
+
+  EXPECT_GE(found, 16) << "of 20";
 }
 
 TEST(AdaptiveSearcherTest, WhereTheBudgetIsEnoughEverythingIsAskedInOrderAndNothingAwaited) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 namespace attune {
@@ -33,12 +35,22 @@ constexpr float kImprovement = 0.005f;
 
 // Shares of proposals; the rest is from the pool.
 constexpr double kRandomShare = 0.03;
-constexpr double kRandomShareOfStagnation = 0.15;
-constexpr double kNearBestShare = 0.3;
+constexpr double kNearBestShare = 0.15;
 constexpr double kNicheShare = 0.3;
+constexpr double kNicheShareOfStagnation = 0.15;
+constexpr double kMostStagnation = 3;
+// A niche that nobody asked in is drawn 1 + 1 / kNicheFloor times as often as one that was asked in
+// as often as chance would.
+constexpr double kNicheFloor = 0.2;
+// Of the proposals that a model chooses.
+constexpr double kProcessShare = 0.5;
+// Answers that the process is fitted to, because its cost is the cube of their number.
+constexpr size_t kMostPoints = 100;
+// Candidates of the pool, or of one list of neighbours, that are shown to the process at once.
+constexpr size_t kMostShown = 256;
 // Standard deviations that a bound is below the mean: exponentially distributed with these means.
 constexpr double kMeanTrustOfPool = 0.7;
-constexpr double kMeanTrustNearBest = 0.3;
+constexpr double kMeanTrustNearBest = 0.8;
 
 }  // namespace
 
@@ -47,29 +59,53 @@ SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOpt
       workers_(options.workers),
       default_is_chosen_(options.default_is_chosen),
       features_(digits()),
+      levels_(digits()),
       elsewhere_(RanksElsewhere(options.elsewhere)),
-      told_table_(row_size()),
+      told_features_(row_size()),
+      told_levels_(level_row_size()),
       trees_(kTrees),
+      process_(Jumps()),
       pool_(NoCandidates()) {
-  for (size_t i = 0; i < digits().size(); ++i) best_with_.emplace_back(digits().radix(i));
+  for (size_t i = 0; i < digits().size(); ++i) {
+    best_with_.emplace_back(digits().radix(i));
+    asked_with_.emplace_back(digits().radix(i), 0);
+  }
+}
+
+void SurrogateSearcher::WillAsk(uint64_t index) {
+  const Digits asked = digits().At(index);
+  for (size_t i = 0; i < asked.size(); ++i) ++asked_with_[i][asked[i]];
+  ++asked_count_;
+}
+
+std::vector<float> SurrogateSearcher::Jumps() const {
+  std::vector<float> jumps;
+  for (size_t i = 0; i < levels_.size(); ++i) jumps.push_back(levels_.jump(i));
+  if (!elsewhere_.empty()) jumps.push_back(0);
+  return jumps;
 }
 
 void SurrogateSearcher::Learn(uint64_t index, const Answer& answer) {
   const Digits told_digits = digits().At(index);
-  WriteRow(index, told_digits);
-  told_table_.Append(row_);
+  WriteRows(index, told_digits);
+  told_features_.Append(row_);
+  told_levels_.Append(level_row_);
   Told told{index, std::nullopt};
   if (answer.time_ns.has_value()) told.log_time = static_cast<float>(std::log(*answer.time_ns));
   told_.push_back(told);
   trees_are_old_ = true;
+  process_is_old_ = true;
   if (told.log_time.has_value()) Rank(told_.size() - 1, told_digits);
 }
 
-void SurrogateSearcher::WriteRow(uint64_t index, const Digits& digits) {
+void SurrogateSearcher::WriteRows(uint64_t index, const Digits& digits) {
   features_.Write(digits, row_);
+  levels_.Write(digits, level_row_);
   if (elsewhere_.empty()) return;
   const auto found = elsewhere_.find(index);
-  row_.push_back(found == elsewhere_.end() ? kRankOfUntried : found->second);
+  const uint8_t rank = found == elsewhere_.end() ? kRankOfUntried : found->second;
+  row_.push_back(rank);
+  level_row_.push_back(rank);
 }
 
 size_t SurrogateSearcher::MostOut() const {
@@ -110,30 +146,61 @@ void SurrogateSearcher::GrowTrees() {
   if (!trees_are_old_) return;
   trees_are_old_ = false;
   const std::vector<ForestTarget> targets = Targets();
-  const size_t count = told_.size() < kAnswersForAll ? kTrees : kRenewedTrees;
+  const bool all = told_.size() < kAnswersForAll || !trees_are_grown_;
+  trees_are_grown_ = true;
+  const size_t count = all ? kTrees : kRenewedTrees;
   for (size_t i = 0; i < count; ++i) {
-    trees_[next_tree_].Grow(told_table_, targets, kMostRows, random());
+    trees_[next_tree_].Grow(told_features_, targets, kMostRows, random());
     next_tree_ = (next_tree_ + 1) % kTrees;
   }
 }
 
-double SurrogateSearcher::RandomShare() const {
+// The fastest, which are to be outdone, and the latest, which are where the search is.
+void SurrogateSearcher::FitProcess() {
+  if (!process_is_old_) return;
+  process_is_old_ = false;
+  const std::vector<ForestTarget> targets = Targets();
+  rows_.resize(targets.size());
+  std::iota(rows_.begin(), rows_.end(), 0u);
+  if (rows_.size() > kMostPoints) {
+    const auto latest = rows_.begin() + static_cast<ptrdiff_t>(kMostPoints / 2);
+    // Of equal targets the first.
+    std::nth_element(rows_.begin(), latest, rows_.end(), [&](uint32_t a, uint32_t b) {
+      return targets[a] != targets[b] ? targets[a] < targets[b] : a < b;
+    });
+    std::nth_element(latest, latest + static_cast<ptrdiff_t>(kMostPoints / 2), rows_.end(),
+                     std::greater<>());
+    rows_.resize(kMostPoints);
+    std::sort(rows_.begin(), rows_.end());
+  }
+  std::vector<float> of_rows;
+  for (const uint32_t row : rows_) of_rows.push_back(targets[row]);
+  process_.Fit(told_levels_, rows_, of_rows, random());
+}
+
+double SurrogateSearcher::Stagnation() const {
   const auto answers = static_cast<double>(told_.size());
   const double still = answers - static_cast<double>(last_improvement_);
-  return kRandomShare + kRandomShareOfStagnation * std::min(3.0, still / (10 + 0.1 * answers));
+  return std::min(kMostStagnation, still / (10 + 0.1 * answers));
 }
 
 std::optional<uint64_t> SurrogateSearcher::Propose() {
   const size_t first = default_is_chosen_ ? kFirstAnswersNearby : kFirstAnswers;
   if (told_.size() < first || best_.empty()) return ProposeFirst();
-  double draw = random().Uniform() - RandomShare();
+  double draw = random().Uniform() - kRandomShare;
   if (draw < 0) return SampleUnasked();
-  GrowTrees();
+  asks_process_ = random().Uniform() < kProcessShare;
+  if (asks_process_) {
+    FitProcess();
+  } else {
+    GrowTrees();
+  }
+  const double niche_share = kNicheShare + kNicheShareOfStagnation * Stagnation();
   const double deviate = -std::log(1 - random().Uniform());
   Choice choice;
   if ((draw -= kNearBestShare) < 0) {
     choice = NearTheBest(static_cast<float>(deviate * kMeanTrustNearBest));
-  } else if ((draw -= kNicheShare) < 0) {
+  } else if ((draw -= niche_share) < 0) {
     choice = WithAnotherValue(static_cast<float>(deviate * kMeanTrustNearBest));
   }
   if (!choice.index.has_value()) {
@@ -166,21 +233,25 @@ SurrogateSearcher::Choice SurrogateSearcher::NearTheBest(float trust) {
 }
 
 // A parameter of few values is more often one of variants than of sizes, and what is good with
-// another variant is rarely near what is good with this one.
+// another variant is rarely near what is good with this one. A value that was asked for less often
+// than others of its parameter may hide a good region.
 SurrogateSearcher::Niche SurrogateSearcher::DrawNiche() {
-  double weights = 0;
-  for (const auto& values : best_with_) weights += 1 / static_cast<double>(values.size());
-  Niche niche;
-  double draw = random().Uniform() * weights;
-  for (size_t i = 0; i < best_with_.size(); ++i) {
-    niche.parameter = i;
-    draw -= 1 / static_cast<double>(best_with_[i].size());
-    if (draw < 0) break;
+  const Digits best = digits().At(told_[best_[0]].index);
+  std::vector<Niche> niches;
+  std::vector<double> sums;
+  double sum = 0;
+  for (size_t i = 0; i < best.size(); ++i) {
+    const auto radix = static_cast<double>(digits().radix(i));
+    for (uint32_t digit = 0; digit < digits().radix(i); ++digit) {
+      if (digit == best[i]) continue;
+      const double times_chance = asked_with_[i][digit] * radix / static_cast<double>(asked_count_);
+      sum += 1 / (radix * radix * (times_chance + kNicheFloor));
+      niches.push_back({i, digit});
+      sums.push_back(sum);
+    }
   }
-  const auto radix = static_cast<uint32_t>(best_with_[niche.parameter].size());
-  const uint32_t of_the_best = digits().At(told_[best_[0]].index)[niche.parameter];
-  niche.digit = (of_the_best + 1 + static_cast<uint32_t>(random().Below(radix - 1))) % radix;
-  return niche;
+  const auto drawn = std::upper_bound(sums.begin(), sums.end() - 1, random().Uniform() * sum);
+  return niches[static_cast<size_t>(drawn - sums.begin())];
 }
 
 SurrogateSearcher::Choice SurrogateSearcher::WithAnotherValue(float trust) {
@@ -203,14 +274,31 @@ void SurrogateSearcher::Consider(const Candidates& candidates, const std::option
     if (niche.has_value() && candidates.digits[i][niche->parameter] != niche->digit) continue;
     if (!WasAsked(candidates.indices[i])) rows_.push_back(static_cast<uint32_t>(i));
   }
-  predictions_.assign(rows_.size(), {});
-  for (const ForestTree& tree : trees_) tree.Predict(candidates.table, rows_, predictions_);
+  // Another part of many each time.
+  if (asks_process_ && rows_.size() > kMostShown) {
+    const auto first = static_cast<ptrdiff_t>(random().Below(rows_.size()));
+    std::rotate(rows_.begin(), rows_.begin() + first, rows_.end());
+    rows_.resize(kMostShown);
+  }
+  Predict(candidates);
   for (size_t i = 0; i < rows_.size(); ++i) {
-    const float mean = predictions_[i].sum / kTrees;
-    const float variance = std::max(0.0f, predictions_[i].squares / kTrees - mean * mean);
-    const float bound = mean - trust * std::sqrt(variance);
+    const float bound = predictions_[i].mean - trust * std::sqrt(predictions_[i].variance);
     if (choice.index.has_value() && bound >= choice.bound) continue;
     choice = {candidates.indices[rows_[i]], bound};
+  }
+}
+
+void SurrogateSearcher::Predict(const Candidates& candidates) {
+  if (asks_process_) {
+    process_.Predict(candidates.levels, rows_, predictions_);
+    return;
+  }
+  sums_.assign(rows_.size(), {});
+  for (const ForestTree& tree : trees_) tree.Predict(candidates.features, rows_, sums_);
+  predictions_.resize(rows_.size());
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const float mean = sums_[i].sum / kTrees;
+    predictions_[i] = {mean, std::max(0.0f, sums_[i].squares / kTrees - mean * mean)};
   }
 }
 
@@ -229,16 +317,18 @@ void SurrogateSearcher::RefreshPool() {
   for (size_t i = 0; i < count; ++i) {
     const uint64_t index = SampleUnasked();
     Digits sampled = digits().At(index);
-    WriteRow(index, sampled);
+    WriteRows(index, sampled);
     if (old_size < kPool) {
       pool_.indices.push_back(index);
       pool_.digits.push_back(std::move(sampled));
-      pool_.table.Append(row_);
+      pool_.features.Append(row_);
+      pool_.levels.Append(level_row_);
     } else {
       const size_t place = random().Below(kPool);
       pool_.indices[place] = index;
       pool_.digits[place] = std::move(sampled);
-      pool_.table.Replace(place, row_);
+      pool_.features.Replace(place, row_);
+      pool_.levels.Replace(place, level_row_);
     }
   }
 }
@@ -251,8 +341,9 @@ const SurrogateSearcher::Candidates& SurrogateSearcher::NeighboursOf(uint64_t in
   Candidates candidates = NoCandidates();
   for (const uint64_t neighbour : indices) {
     candidates.digits.push_back(digits().At(neighbour));
-    WriteRow(neighbour, candidates.digits.back());
-    candidates.table.Append(row_);
+    WriteRows(neighbour, candidates.digits.back());
+    candidates.features.Append(row_);
+    candidates.levels.Append(level_row_);
   }
   candidates.indices = std::move(indices);
   return neighbours_.emplace(index, std::move(candidates)).first->second;

@@ -1,4 +1,4 @@
-// A searcher that predicts times with trees and asks for what may be fastest.
+// A searcher that predicts times with two models and asks for what may be fastest.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,25 @@
 
 #include "attune/search/config_features.h"
 #include "attune/search/forest.h"
+#include "attune/search/gaussian_process.h"
 #include "attune/search/proposing_searcher.h"
 
 namespace attune {
 
 // Begins with a few random configs, or, if somebody chose the first one, with steps away from it
 // and from what is better. Then each proposal is the candidate with the least lower confidence
-// bound of extremely randomised trees on the logarithm of the time. Failures count as the median,
+// bound on the logarithm of the time, by one of two models: extremely randomised trees find
+// interactions and thresholds, a Gaussian process finds smooth trends with few answers. They are
+// wrong in different places, so each proposal draws one of them. Failures count as the median,
 // so that they repel only where they crowd. What a config reached at other places is a feature
 // beside its values. Candidates are, by chance,
 //   - a random pool and all neighbours of the best configs,
 //   - the neighbours of the best configs alone, or
 //   - those with a value of one parameter that the best config does not have, near that config and
 //     near the best that has it: a second region is followed before it is better than the first.
-// The longer nothing improves, the more proposals are random. How much a bound trusts the mean is
-// drawn anew for each proposal, so that a batch is not all alike; while little is known, a batch
-// has no more than options.workers. An ask costs the same on every size of space.
+// The longer nothing improves, the more proposals are of the third kind. How much a bound trusts
+// the mean is drawn anew for each proposal, so that a batch is not all alike; while little is
+// known, a batch has no more than options.workers. An ask costs the same on every size of space.
 class SurrogateSearcher final : public ProposingSearcher {
  public:
   SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options);
@@ -32,13 +35,15 @@ class SurrogateSearcher final : public ProposingSearcher {
   std::optional<uint64_t> Propose() override;
   void Learn(uint64_t index, const Answer& answer) override;
   size_t MostOut() const override;
+  void WillAsk(uint64_t index) override;
 
  private:
   // Configs with their features.
   struct Candidates {
     std::vector<uint64_t> indices;
     std::vector<Digits> digits;
-    FeatureTable table;
+    FeatureTable features;
+    FeatureTable levels;
   };
   struct Told {
     uint64_t index = 0;
@@ -54,16 +59,21 @@ class SurrogateSearcher final : public ProposingSearcher {
     float bound = 0;
   };
 
-  // The features of a config into `row_`: those of its values, and what it reached elsewhere.
-  void WriteRow(uint64_t index, const Digits& digits);
+  // The features of a config into `row_`, its levels into `level_row_`: those of its values, and
+  // what it reached elsewhere.
+  void WriteRows(uint64_t index, const Digits& digits);
   size_t row_size() const { return features_.size() + (elsewhere_.empty() ? 0 : 1); }
+  size_t level_row_size() const { return levels_.size() + (elsewhere_.empty() ? 0 : 1); }
+  std::vector<float> Jumps() const;
 
   // The best answer with each value of each parameter.
   void Rank(size_t told, const Digits& digits);
   bool IsFaster(size_t told, std::optional<size_t> than) const;
   void GrowTrees();
+  void FitProcess();
   std::vector<ForestTarget> Targets() const;
-  double RandomShare() const;
+  // From 0, where something improved just now, to kMostStagnation.
+  double Stagnation() const;
 
   // Before the trees know anything.
   std::optional<uint64_t> ProposeFirst();
@@ -73,29 +83,43 @@ class SurrogateSearcher final : public ProposingSearcher {
   void RefreshPool();
   uint64_t SampleUnasked();
   const Candidates& NeighboursOf(uint64_t index);
-  // A value that the best config does not have. REQUIRES: there is a best one.
+  // A value that the best config does not have, above all one that was rarely asked for. REQUIRES:
+  // there is a best one.
   Niche DrawNiche();
   // Takes the candidate with the least bound into `choice`; of those in `niche`, if it is given.
   void Consider(const Candidates& candidates, const std::optional<Niche>& niche, float trust,
                 Choice& choice);
-  Candidates NoCandidates() const { return {{}, {}, FeatureTable(row_size())}; }
+  // What the model says of `rows_`, into `predictions_`.
+  void Predict(const Candidates& candidates);
+  Candidates NoCandidates() const {
+    return {{}, {}, FeatureTable(row_size()), FeatureTable(level_row_size())};
+  }
 
   const size_t workers_;
   const bool default_is_chosen_;
   ConfigFeatures features_;
+  ConfigLevels levels_;
   const std::unordered_map<uint64_t, uint8_t> elsewhere_;  // See RanksElsewhere.
   // Working memory.
-  std::vector<uint8_t> row_;
+  std::vector<uint8_t> row_, level_row_;
   std::vector<uint32_t> rows_;
-  std::vector<ForestPrediction> predictions_;
+  std::vector<ForestPrediction> sums_;
+  std::vector<ProcessPrediction> predictions_;
   std::vector<Told> told_;
-  FeatureTable told_table_;
+  FeatureTable told_features_;
+  FeatureTable told_levels_;
   size_t last_improvement_ = 0;                                // Answers by then.
   std::vector<size_t> best_;                                   // Of `told_`, fastest first.
   std::vector<std::vector<std::optional<size_t>>> best_with_;  // By parameter and digit.
+  std::vector<std::vector<uint32_t>> asked_with_;              // How often, by parameter and digit.
+  size_t asked_count_ = 0;
   std::vector<ForestTree> trees_;
   size_t next_tree_ = 0;
   bool trees_are_old_ = true;
+  bool trees_are_grown_ = false;  // All of them, once.
+  GaussianProcess process_;
+  bool process_is_old_ = true;
+  bool asks_process_ = false;  // This proposal, not the trees.
   Candidates pool_;
   std::unordered_map<uint64_t, Candidates> neighbours_;
 };
