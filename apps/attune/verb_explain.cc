@@ -18,6 +18,7 @@
 #include "apps/attune/program_runtime.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/story.h"
+#include "apps/attune/timeline_view.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
 #include "attune/base/process_variables.h"
@@ -39,6 +40,8 @@ struct ExplainOptions {
   std::string session;
   std::string target;  // Of imported databases, instead of a device.
   std::string model;   // A file of `attune model fit`; empty: nothing is predicted.
+  bool timeline = false;
+  std::string trace;  // Write the timeline there, for a trace viewer.
   bool json = false;
 };
 
@@ -56,6 +59,7 @@ struct Evidence {
   std::string throttle_note;  // That the set of the choice was decided at a clock held back.
   Served served;
   std::map<Candidate, Prediction> predicted;  // Of every candidate of the sets, by --time-model.
+  std::vector<Timeline> timelines;            // Of the shown set.
 };
 
 // The set to show in full: the one that decided, else the newest.
@@ -99,6 +103,31 @@ Result<Evidence> Gather(Application& application, const Problem& problem, const 
                                       DefaultCandidate(evidence.place, evidence.problem));
   }
   return evidence;
+}
+
+Status ReadTimelines(Application& application, Evidence& evidence) {
+  const RecordedSet* const shown = ShownSet(evidence);
+  if (shown == nullptr) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
+  ATTUNE_ASSIGN_OR_RETURN(evidence.timelines, store->TimelinesOf(shown->set.id));
+  return Status::Ok();
+}
+
+// Writes the last timeline of the shown set.
+Status WriteTrace(Application& application, const std::string& file, const Evidence& evidence) {
+  if (evidence.timelines.empty()) {
+    return NotFound(
+        fmt::format("Cannot write the trace {}: the database has no timeline of {}. 'attune tune' "
+                    "keeps one.",
+                    file, Text(evidence.problem)));
+  }
+  const std::string title = fmt::format("attune tune {}", Text(evidence.problem));
+  return WriteResult(application, file, ChromeTrace(evidence.timelines.back(), title), "--trace");
+}
+
+void PrintTimelines(const Evidence& evidence, Output& out) {
+  if (evidence.timelines.empty()) out.Print("\nThe database has no timeline of this set.\n");
+  for (const Timeline& timeline : evidence.timelines) out.Print(TimelineText(timeline, out));
 }
 
 // Beside the measurements: what a model says that the same candidates take.
@@ -408,6 +437,10 @@ Result<int> RunExplain(Application& application, const ExplainOptions& options) 
     ATTUNE_ASSIGN_OR_RETURN(
         program, ProgramRuntime::Make(where.place.device_spec, application.named_database()));
   }
+  if (problems.size() > 1 && !options.trace.empty()) {
+    return InvalidArgument(fmt::format(
+        "--trace writes one timeline, and this names {} problems: name one.", problems.size()));
+  }
   Json list = Json::array();
   for (const Problem& problem : problems) {
     ATTUNE_ASSIGN_OR_RETURN(Evidence evidence, Gather(application, problem, where.place));
@@ -419,12 +452,24 @@ Result<int> RunExplain(Application& application, const ExplainOptions& options) 
     } else {
       evidence.served.reason = fits.message();
     }
+    if (options.timeline || !options.trace.empty()) {
+      ATTUNE_RETURN_IF_ERROR(ReadTimelines(application, evidence));
+    }
+    if (!options.trace.empty()) {
+      ATTUNE_RETURN_IF_ERROR(WriteTrace(application, options.trace, evidence));
+    }
     if (options.json) {
       list.push_back(EvidenceJson(evidence));
+      if (!options.timeline) continue;
+      list.back()["timelines"] = Json::array();
+      for (const Timeline& timeline : evidence.timelines) {
+        list.back()["timelines"].push_back(ToJson(timeline));
+      }
       continue;
     }
     if (&problem != &problems.front()) application.out().Print("\n\n");
     PrintEvidence(evidence, application.out());
+    if (options.timeline) PrintTimelines(evidence, application.out());
   }
   if (options.json) application.out().Print(Dump(problems.size() == 1 ? list.front() : list));
   return kExitDone;
@@ -454,6 +499,13 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("--time-model", options->model,
                    "Show what this model predicts beside what was measured; 'attune model fit' "
                    "makes one")
+      ->excludes(target)
+      ->type_name("FILE");
+  verb->add_flag("--timeline", options->timeline,
+                 "Show where the time of the tuning went: stages, and steps of candidates")
+      ->excludes(target);
+  verb->add_option("--trace", options->trace,
+                   "Write that timeline for chrome://tracing or ui.perfetto.dev")
       ->excludes(target)
       ->type_name("FILE");
   AddKernelOptions(*verb, *verb, options->own_problems, options->device);

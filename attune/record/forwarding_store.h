@@ -36,6 +36,12 @@ class ForwardingStore : public RecordStore {
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
     return records_.NoteConditions(set_id, conditions);
   }
+  Status NoteTimeline(std::string_view set_id, const Timeline& timeline) override {
+    return records_.NoteTimeline(set_id, timeline);
+  }
+  Result<std::vector<Timeline>> TimelinesOf(std::string_view set_id) override {
+    return records_.TimelinesOf(set_id);
+  }
   Status FinishSet(std::string_view set_id) override { return records_.FinishSet(set_id); }
   Result<StoreState> State() override { return records_.State(); }
   Status Visit(const RecordQuery& query,

@@ -168,6 +168,21 @@ Status MemoryStore::NoteConditions(std::string_view set_id, const SetConditions&
   return Status::Ok();
 }
 
+Status MemoryStore::NoteTimeline(std::string_view set_id, const Timeline& timeline) {
+  const std::lock_guard lock(mutex_);
+  const auto found = set_by_id_.find(set_id);
+  if (found == set_by_id_.end()) return UnknownSet(set_id);
+  sets_[found->second].timelines.push_back(timeline);
+  return Status::Ok();
+}
+
+Result<std::vector<Timeline>> MemoryStore::TimelinesOf(std::string_view set_id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = set_by_id_.find(set_id);
+  if (found == set_by_id_.end()) return std::vector<Timeline>();
+  return sets_[found->second].timelines;
+}
+
 Status MemoryStore::FinishSet(std::string_view set_id) {
   const std::lock_guard lock(mutex_);
   const auto found = set_by_id_.find(set_id);

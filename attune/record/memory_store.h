@@ -26,6 +26,8 @@ class MemoryStore final : public RecordStore {
   Status Append(std::string_view set_id, std::span<const Trial> trials) override;
   Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) override;
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override;
+  Status NoteTimeline(std::string_view set_id, const Timeline& timeline) override;
+  Result<std::vector<Timeline>> TimelinesOf(std::string_view set_id) override;
   Status FinishSet(std::string_view set_id) override;
   Result<StoreState> State() override;
   Status Visit(const RecordQuery& query,
@@ -42,6 +44,7 @@ class MemoryStore final : public RecordStore {
     ProblemIndex problem = 0;
     RecordedSet recorded;
     int64_t last_change = 0;  // Revision of its last record or of its end.
+    std::vector<Timeline> timelines = {};
   };
 
   ProblemIndex Intern(const Problem& problem);

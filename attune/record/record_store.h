@@ -13,6 +13,7 @@
 #include "attune/base/status.h"
 #include "attune/record/network.h"
 #include "attune/record/record.h"
+#include "attune/trial/timeline.h"
 
 namespace attune {
 
@@ -77,6 +78,18 @@ class RecordStore {
   // revisions hears of it before the set is finished. kInvalidArgument for impossible values,
   // kNotFound if the set does not exist, kFailedPrecondition if it is finished.
   virtual Status NoteConditions(std::string_view set_id, const SetConditions& conditions) = 0;
+  // Keeps what a tuning of the set did when, beside those of earlier tunings that were cut off; the
+  // set may be finished. kNotFound if the set does not exist. Stores that keep none ignore it.
+  virtual Status NoteTimeline(std::string_view set_id, const Timeline& timeline) {
+    (void)set_id;
+    (void)timeline;
+    return Status::Ok();
+  }
+  // Those of a set, oldest first; none for a set that the store does not have.
+  virtual Result<std::vector<Timeline>> TimelinesOf(std::string_view set_id) {
+    (void)set_id;
+    return std::vector<Timeline>();
+  }
   // Takes a revision of its own, so that who follows revisions sees the end of a set too. Finishing
   // again changes nothing.
   virtual Status FinishSet(std::string_view set_id) = 0;

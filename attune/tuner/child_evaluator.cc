@@ -124,7 +124,7 @@ class ChildEvaluator final : public Evaluator {
     data_.emplace(std::move(*data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);
-    busy_.intervals.push_back({begin_ns, SteadyNowNs()});
+    busy_.intervals.push_back({begin_ns, SteadyNowNs(), TuningStep::kReference});
     // Whoever has computed the reference goes on to list and qualify; if it cannot, another one
     // takes its place.
     const bool stays = KeepsChild() || TakesTurns();

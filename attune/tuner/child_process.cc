@@ -87,6 +87,30 @@ std::string DescribeExit(int wait_status) {
   return fmt::format("Ended with exit status {}.", WEXITSTATUS(wait_status));
 }
 
+TuningStep StepOf(Phase phase) {
+  switch (phase) {
+    case Phase::kBuild:
+      return TuningStep::kCompile;
+    case Phase::kLoad:
+      return TuningStep::kLoad;
+    case Phase::kRun:
+    case Phase::kVerify:
+      return TuningStep::kVerify;
+    case Phase::kMeasure:
+      return TuningStep::kTime;
+  }
+  return TuningStep::kVerify;
+}
+
+// The candidate that a request is about; empty for the others.
+std::string CandidateOf(const Request& request, const std::vector<std::string>& loaded) {
+  if (const auto* qualify = std::get_if<QualifyRequest>(&request)) return qualify->candidate;
+  if (const auto* load = std::get_if<LoadRequest>(&request)) return load->candidate;
+  if (const auto* compile = std::get_if<CompileRequest>(&request)) return compile->candidate;
+  const auto* time = std::get_if<TimeRequest>(&request);
+  return time != nullptr && time->index < loaded.size() ? loaded[time->index] : "";
+}
+
 }  // namespace
 
 Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options,
@@ -125,6 +149,7 @@ Status ChildProcess::Greet(const Assignment& assignment) {
   hello.rotation_bytes = assignment.terms.rotation_bytes;
   hello.warm_up_launches = assignment.terms.warm_up_launches;
   hello.warm_up_ns = assignment.terms.warm_up_ns;
+  const int64_t greeted_ns = SteadyNowNs();
   const auto reply = Ask(hello, assignment.data_fd);
   if (!reply) {
     return Unavailable(fmt::format("The evaluator '{}' failed before its first candidate: {}",
@@ -133,7 +158,10 @@ Status ChildProcess::Greet(const Assignment& assignment) {
   if (const auto* refused = std::get_if<RefusedReply>(&reply->content)) {
     return Unavailable(fmt::format("The evaluator refuses to work: {}", refused->message));
   }
-  TakeBusyTime();
+  // Opening the device is part of the start.
+  busy_.intervals.clear();
+  busy_.of_device.clear();
+  busy_.idle.push_back(IntervalOf(TuningStep::kStart, greeted_ns, SteadyNowNs()));
   return Status::Ok();
 }
 
@@ -151,7 +179,9 @@ ChildProcess::ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd sock
       socket_(std::move(socket)),
       output_(std::move(output)),
       go_on_(options.go_on),
-      pauses_(std::make_unique<Pauses>()) {
+      pauses_(std::make_unique<Pauses>()),
+      spawned_ns_(SteadyNowNs()) {
+  pauses_->process = static_cast<int>(pid);
   pauses_->handle = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
@@ -174,6 +204,9 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       await_turn_(std::move(other.await_turn_)),
       pauses_(std::move(other.pauses_)),
       heard_at_ns_(other.heard_at_ns_),
+      spawned_ns_(other.spawned_ns_),
+      candidate_(std::move(other.candidate_)),
+      loaded_(std::move(other.loaded_)),
       busy_(std::move(other.busy_)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
@@ -195,6 +228,9 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   await_turn_ = std::move(other.await_turn_);
   pauses_ = std::move(other.pauses_);
   heard_at_ns_ = other.heard_at_ns_;
+  spawned_ns_ = other.spawned_ns_;
+  candidate_ = std::move(other.candidate_);
+  loaded_ = std::move(other.loaded_);
   busy_ = std::move(other.busy_);
   return *this;
 }
@@ -211,6 +247,7 @@ bool ChildProcess::AwaitListening() {
 tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) { return Ask(request, -1); }
 
 tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passed_fd) {
+  candidate_ = CandidateOf(request, loaded_);
   phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
   phase_begin_ns_ = 0;
   heard_at_ns_ = SteadyNowNs();
@@ -242,6 +279,9 @@ std::optional<Failure> ChildProcess::GiveTurnIfAsked(const Reply& reply) {
   const auto* phase = std::get_if<PhaseReply>(&reply.content);
   if (!await_turn_ || phase == nullptr || phase->phase != Phase::kMeasure) return std::nullopt;
   await_turn_();
+  const int64_t now_ns = SteadyNowNs();
+  busy_.idle.push_back(IntervalOf(TuningStep::kWait, phase_begin_ns_, now_ns));
+  phase_begin_ns_ = now_ns;
   deadline_ns_ = NowNs() + DeadlineNs(phase_);
   if (WriteFrame(socket_.get(), Encode(TurnRequest{})).ok()) return std::nullopt;
   return Bury(FailureKind::kCrashed, kNoConnection);
@@ -263,7 +303,12 @@ void ChildProcess::Resume() {
   const int64_t begin_ns = pauses_->begin_ns;
   if (begin_ns == 0) return;
   ::syscall(SYS_pidfd_send_signal, pauses_->handle.get(), SIGCONT, nullptr, 0);
-  pauses_->paused_ns += SteadyNowNs() - begin_ns;
+  const int64_t now_ns = SteadyNowNs();
+  {
+    const std::lock_guard lock(pauses_->mutex);
+    pauses_->ended.push_back({begin_ns, now_ns, TuningStep::kWait, {}, pauses_->process});
+  }
+  pauses_->paused_ns += now_ns - begin_ns;
   pauses_->begin_ns = 0;
 }
 
@@ -276,7 +321,11 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
       if (!reply.ok()) return tl::unexpected(Bury(FailureKind::kCrashed, reply.error().message()));
       NoteDeviceTime(*reply);
       NotePhase(*reply);
-      is_listening_ |= std::holds_alternative<ListeningReply>(reply->content);
+      if (std::holds_alternative<ListeningReply>(reply->content)) {
+        is_listening_ = true;
+        busy_.idle.push_back(IntervalOf(TuningStep::kStart, spawned_ns_, reply->at_ns));
+      }
+      if (std::holds_alternative<LoadedReply>(reply->content)) loaded_.push_back(candidate_);
       return std::move(*reply);
     }
     const int interval_ms =
@@ -329,13 +378,23 @@ void ChildProcess::NoteDeviceTime(const Reply& reply) {
 }
 
 void ChildProcess::NotePhase(const Reply& reply) {
-  if (phase_begin_ns_ != 0) busy_.intervals.push_back({phase_begin_ns_, reply.at_ns});
-  phase_begin_ns_ = 0;
+  EndPhase(reply.at_ns);
   if (const auto* phase = std::get_if<PhaseReply>(&reply.content)) {
     phase_ = phase->phase;
     phase_begin_ns_ = reply.at_ns;
     deadline_ns_ = NowNs() + DeadlineNs(phase_);
   }
+}
+
+void ChildProcess::EndPhase(int64_t now_ns) {
+  if (phase_begin_ns_ != 0) {
+    busy_.intervals.push_back(IntervalOf(StepOf(phase_), phase_begin_ns_, now_ns));
+  }
+  phase_begin_ns_ = 0;
+}
+
+BusyInterval ChildProcess::IntervalOf(TuningStep step, int64_t begin_ns, int64_t end_ns) const {
+  return {begin_ns, end_ns, step, candidate_, pauses_->process};
 }
 
 int64_t ChildProcess::DeadlineNs(Phase phase) const {
@@ -394,8 +453,7 @@ std::optional<Failure> ChildProcess::BuryIfTooLarge() {
 }
 
 Failure ChildProcess::Bury(FailureKind kind, std::string message) {
-  if (phase_begin_ns_ != 0) busy_.intervals.push_back({phase_begin_ns_, SteadyNowNs()});
-  phase_begin_ns_ = 0;
+  EndPhase(SteadyNowNs());
   const bool was_dying = kind == FailureKind::kCrashed && AwaitExit();
   ReadAvailable(0);
   const int status = Kill();
@@ -439,6 +497,12 @@ int DyingChild::AwaitEnd() {
   return status;
 }
 
-BusyTime ChildProcess::TakeBusyTime() { return std::exchange(busy_, {}); }
+BusyTime ChildProcess::TakeBusyTime() {
+  const std::lock_guard lock(pauses_->mutex);
+  BusyTime busy = std::exchange(busy_, {});
+  busy.idle.insert(busy.idle.end(), pauses_->ended.begin(), pauses_->ended.end());
+  pauses_->ended.clear();
+  return busy;
+}
 
 }  // namespace attune

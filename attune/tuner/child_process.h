@@ -129,6 +129,9 @@ class ChildProcess {
     UniqueFd handle;                     // Of pidfd_open; none if the system has no pidfds.
     std::atomic<int64_t> paused_ns = 0;  // Sum of all ended pauses.
     std::atomic<int64_t> begin_ns = 0;   // Start of the current pause; 0 if there is none.
+    int process = 0;                     // Id of the child.
+    std::mutex mutex;                    // Guards `ended`.
+    std::vector<BusyInterval> ended;     // Since the last TakeBusyTime().
   };
 
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
@@ -147,6 +150,9 @@ class ChildProcess {
   Arrival ReadAvailable(int timeout_ms);
   void ReadOutput();
   void NotePhase(const Reply& reply);
+  // Ends the phase that runs, if one does.
+  void EndPhase(int64_t now_ns);
+  BusyInterval IntervalOf(TuningStep step, int64_t begin_ns, int64_t end_ns) const;
   void NoteDeviceTime(const Reply& reply);
   // Nothing while it keeps to its memory limit.
   std::optional<Failure> BuryIfTooLarge();
@@ -177,6 +183,9 @@ class ChildProcess {
   std::function<void()> await_turn_;
   std::unique_ptr<Pauses> pauses_;  // On the heap, so that moving does not change its address.
   int64_t heard_at_ns_ = 0;         // When it was asked, or said anything, last.
+  int64_t spawned_ns_ = 0;
+  std::string candidate_;            // Text of the candidate of the last request.
+  std::vector<std::string> loaded_;  // Texts of the candidates that TimeRequest numbers.
   BusyTime busy_;
 };
 

@@ -55,6 +55,7 @@ Result<std::vector<Qualified>> Evaluator::Qualify(std::span<const Candidate> can
 void Append(BusyTime& to, BusyTime from) {
   to.intervals.insert(to.intervals.end(), from.intervals.begin(), from.intervals.end());
   to.of_device.insert(to.of_device.end(), from.of_device.begin(), from.of_device.end());
+  to.idle.insert(to.idle.end(), from.idle.begin(), from.idle.end());
 }
 
 int64_t UnionLengthNs(std::vector<BusyInterval> intervals) {

@@ -13,6 +13,7 @@
 #include "attune/measure/race.h"
 #include "attune/problem/problem.h"
 #include "attune/record/record.h"
+#include "attune/trial/timeline.h"
 #include "attune/trial/trial.h"
 #include "attune/tuner/qualify_time.h"
 #include "attune/verify/output_check.h"
@@ -39,6 +40,9 @@ struct EvaluationTerms {
 struct BusyInterval {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
+  TuningStep step = TuningStep::kVerify;
+  std::string candidate = {};  // Text; empty if it is about none.
+  int process = 0;             // Id of the process; 0 is the tuner.
 };
 
 // What ran, and what of it the device itself was busy for.
@@ -47,6 +51,8 @@ struct BusyTime {
   // As long as launches of candidates took by the clock of the device, each of them no later than
   // it was heard of: see CandidateRunner::TakeDeviceNs.
   std::vector<BusyInterval> of_device;
+  // When processes started or waited, for the timeline alone.
+  std::vector<BusyInterval> idle = {};
 };
 void Append(BusyTime& to, BusyTime from);
 

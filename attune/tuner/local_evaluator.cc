@@ -57,7 +57,7 @@ class LocalEvaluator final : public Evaluator {
     if (IsOwnKernel(problem)) reference_terms.maker = &maker;
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference_terms));
     data_.emplace(std::move(data));
-    busy_.intervals.push_back({begin_ns, SteadyNowNs()});
+    busy_.intervals.push_back({begin_ns, SteadyNowNs(), TuningStep::kReference});
     ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner, CandidateRunner::Create({.solvers = &solvers_,
                                                                              .device = &device_,
                                                                              .problem = &problem_,
@@ -87,7 +87,7 @@ class LocalEvaluator final : public Evaluator {
       has_begun = true;
       const int64_t begin_ns = SteadyNowNs();
       Qualified result = QualifyOne(*candidate, agreement);
-      busy_.intervals.push_back({begin_ns, SteadyNowNs()});
+      NoteSteps(result.trial, begin_ns);
       if (!first_passed.has_value()) first_passed = FirstPassed({&result, 1});
       stream.Tell(std::move(result));
     }
@@ -120,6 +120,19 @@ class LocalEvaluator final : public Evaluator {
   }
 
  private:
+  // What happened since `begin_ns`.
+  void NoteSteps(const Trial& trial, int64_t begin_ns) {
+    const std::string candidate = Text(trial.candidate);
+    const int64_t built_ns = begin_ns + trial.build_ns;
+    const int64_t loaded_ns = built_ns + trial.load_ns;
+    const int64_t end_ns = std::max(SteadyNowNs(), loaded_ns);
+    if (trial.build_ns > 0) {
+      busy_.intervals.push_back({begin_ns, built_ns, TuningStep::kCompile, candidate});
+    }
+    busy_.intervals.push_back({built_ns, loaded_ns, TuningStep::kLoad, candidate});
+    busy_.intervals.push_back({loaded_ns, end_ns, TuningStep::kVerify, candidate});
+  }
+
   Qualified QualifyOne(const Candidate& candidate, const std::optional<Agreement>& agreement) {
     Qualified result;
     result.trial.candidate = candidate;

@@ -99,6 +99,10 @@ std::string NothingTimedNote(const TuneReport& report) {
   return fmt::format("No candidate could be timed: {}. 'attune explain' tells of each.", why);
 }
 
+std::string LostTimelineNote(const Status& status) {
+  return fmt::format("The timeline of this tuning was not kept: {}", status.message());
+}
+
 std::string LostBaselineNote(const Candidate& baseline) {
   return fmt::format("The baseline {} failed while it was timed; the next one took its place.",
                      Text(baseline));

@@ -42,6 +42,9 @@ std::string TakenOverNote(int64_t count, int64_t searched_ns);
 // said, or that none was tried. REQUIRES: !report.choice.
 std::string NothingTimedNote(const TuneReport& report);
 
+// That the timeline could not be kept, because of `status`.
+std::string LostTimelineNote(const Status& status);
+
 // That `baseline` failed while it was timed.
 std::string LostBaselineNote(const Candidate& baseline);
 

@@ -354,8 +354,12 @@ Status TuningSession::Conclude() {
     report_.notes.push_back(TakenOverNote(report_.taken_over, searched_ns_));
   }
   report_.qualified = progress_.qualified;
-  report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
+  const int64_t now_ns = parts_.clock->NowNs();
+  report_.wall_ns = now_ns - begin_ns_;
   BusyTime busy = parts_.evaluator->TakeBusyTime();
+  const Status noted = parts_.store->NoteTimeline(
+      report_.set_id, MakeTimeline(stages_.Spans(begin_ns_, now_ns), busy, begin_ns_));
+  if (!noted.ok()) report_.notes.push_back(LostTimelineNote(noted));
   report_.device_busy_ns = UnionLengthNs(std::move(busy.of_device));
   report_.busy_ns = UnionLengthNs(std::move(busy.intervals));
   return Status::Ok();
@@ -395,6 +399,7 @@ Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_defau
 
 void TuningSession::Report(Stage stage) {
   progress_.stage = stage;
+  stages_.Enter(stage, parts_.clock->NowNs());
   if (listener_) listener_(progress_);
 }
 

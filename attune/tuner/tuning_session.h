@@ -18,6 +18,7 @@
 #include "attune/tuner/batch_qualifier.h"
 #include "attune/tuner/candidate_source.h"
 #include "attune/tuner/other_places.h"
+#include "attune/tuner/session_timeline.h"
 #include "attune/tuner/time_plan.h"
 #include "attune/tuner/tuner.h"
 
@@ -168,6 +169,7 @@ class TuningSession {
   std::set<Candidate> left_out_;             // Too slow to create, or by the model.
   std::set<Candidate> unfinished_;           // Asked for, and not ready in time.
   TuneProgress progress_;
+  StageNotes stages_;
   TuneReport report_;
 };
 

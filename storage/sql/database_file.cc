@@ -334,12 +334,52 @@ Result<std::unique_ptr<Connection>> OpenDatabase(const DatabaseServer& server, A
   return connection;
 }
 
+namespace {
+
+// The version of the schema; 0 if there is none yet.
+Result<size_t> VersionOf(Connection& connection) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto tables,
+                          connection.Texts("SELECT name FROM sqlite_master WHERE type = 'table' "
+                                           "AND name = 'migration'"));
+  if (tables.empty()) return size_t{0};
+  ATTUNE_ASSIGN_OR_RETURN(const auto versions, connection.Texts("SELECT version FROM migration"));
+  return versions.size();
+}
+
+// Copies a database that is about to be brought up to date, unless there is a copy of that version.
+Status KeepBackup(Connection& connection, const std::filesystem::path& path) {
+  ATTUNE_ASSIGN_OR_RETURN(const size_t version, VersionOf(connection));
+  if (version == 0 || version >= Migrations().size()) return Status::Ok();
+  const std::string backup = fmt::format("{}.v{}", path.string(), version);
+  std::error_code error;
+  if (std::filesystem::exists(backup, error)) return Status::Ok();
+  const std::string part = fmt::format("{}.part.{}", backup, ::getpid());
+  std::string quoted = part;
+  for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 2) {
+    quoted.insert(at, 1, '\'');
+  }
+  const Status copied = connection.Execute(fmt::format("VACUUM INTO '{}'", quoted));
+  const auto mode = std::filesystem::status(path, error).permissions();
+  if (copied.ok()) std::filesystem::permissions(part, mode, error);
+  if (copied.ok() && !error) std::filesystem::rename(part, backup, error);
+  if (copied.ok() && !error) return SyncFolder(path.parent_path());
+  ::unlink(part.c_str());
+  return Unavailable(fmt::format(
+      "Database '{}' has schema version {} and was not brought to version {}, because its copy "
+      "'{}' could not be made: {}. Make room or permission for it, or use another database.",
+      path.string(), version, Migrations().size(), backup,
+      copied.ok() ? error.message() : copied.message()));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
                                                  const ConnectionOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t size_bytes, SizeOf(path));
   if (size_bytes == 0) return IsEmpty(path);
   ATTUNE_RETURN_IF_ERROR(CheckBeside(path));
   ATTUNE_ASSIGN_OR_RETURN(auto connection, Connection::Open(path, options));
+  if (options.access == Access::kWrite) ATTUNE_RETURN_IF_ERROR(KeepBackup(*connection, path));
   ATTUNE_RETURN_IF_ERROR(options.access == Access::kWrite
                              ? Migrate(*connection, Migrations())
                              : CheckReadable(*connection, Migrations()));

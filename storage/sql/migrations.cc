@@ -282,6 +282,15 @@ Migration TurnsMigration() {
           {{"job_by_state", "job"}}};
 }
 
+// What tunings did when.
+Migration TimelineMigration() {
+  return {13,
+          "timeline",
+          {"CREATE TABLE timeline (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL REFERENCES "
+           "measurement_set (id), content TEXT NOT NULL, checksum TEXT NOT NULL) STRICT",
+           "CREATE INDEX timeline_by_set ON timeline (set_id)"}};
+}
+
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
@@ -370,7 +379,8 @@ const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
        ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration(),
-       FiguresMigration(), FleetMigration(), ArtifactsMigration(), TurnsMigration()});
+       FiguresMigration(), FleetMigration(), ArtifactsMigration(), TurnsMigration(),
+       TimelineMigration()});
   return *migrations;
 }
 

@@ -1,12 +1,15 @@
 // From one schema to the next, and what is refused.
 #include "storage/sql/migrations.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,9 +59,10 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   EXPECT_EQ(store->Problems("old").value(), SampleProblems(3));
   Random random(1);
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
-  EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-              ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports",
-                          "sessions", "golden", "figures", "fleet", "artifacts", "turns"));
+  EXPECT_THAT(
+      Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
+      ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports",
+                  "sessions", "golden", "figures", "fleet", "artifacts", "turns", "timeline"));
 }
 
 TEST_F(MigrationsTest, AnIndexThatAnotherReplacesGoesAndIsMissedByNobody) {
@@ -154,25 +158,57 @@ TEST_F(MigrationsTest, WhoOpenedTheDatabaseBeforeANewerOneMigratedItDoesNotWrite
   const auto store = std::move(*OpenSqlStore(path_));
   const MeasurementSet set = SampleSet(1, 1, random);
   ASSERT_EQ(store->BeginSet(set), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (13, 'later', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (14, 'later', 1)");
 
   const Status status = store->FinishSet(set.id);
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 13"), HasSubstr("up to 12"),
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 14"), HasSubstr("up to 13"),
                                       HasSubstr("again with an attune that is as new")));
   EXPECT_THAT(Open()->Texts("SELECT finished FROM set_progress").value(), ElementsAre("0"));
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (13, 'later', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (14, 'later', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 13 (\"later\")"), HasSubstr("up to 12 (\"turns\")")));
+              AllOf(HasSubstr("version 14 (\"later\")"), HasSubstr("up to 13 (\"timeline\")")));
+}
+
+TEST_F(MigrationsTest, ACopyOfTheOldVersionStaysAndIsNotReplaced) {
+  const std::span<const Migration> before(Migrations().data(), 12);
+  ASSERT_EQ(Migrate(*Open(), before), Status::Ok());
+  std::filesystem::permissions(
+      path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+
+  const std::string copy = path_.string() + ".v12";
+  const auto connection = std::move(*Connection::Open(copy, {}));
+  EXPECT_THAT(connection->Texts("SELECT max(version) FROM migration").value(), ElementsAre("12"));
+  EXPECT_EQ(std::filesystem::status(copy).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto written = std::filesystem::last_write_time(copy);
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  EXPECT_EQ(std::filesystem::last_write_time(copy), written);
+  EXPECT_THAT(Open()->Texts("SELECT max(version) FROM migration").value(), ElementsAre("13"));
+}
+
+TEST_F(MigrationsTest, WithoutRoomForACopyTheDatabaseStaysAsItIs) {
+  const std::span<const Migration> before(Migrations().data(), 12);
+  ASSERT_EQ(Migrate(*Open(), before), Status::Ok());
+  // What takes its name and is no file.
+  std::filesystem::create_directories(fmt::format("{}.v12.part.{}/x", path_.string(), ::getpid()));
+
+  const Status status = OpenSqlStore(path_).status();
+
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("has schema version 12"), HasSubstr("could not be made")));
+  EXPECT_THAT(Open()->Texts("SELECT max(version) FROM migration").value(), ElementsAre("12"));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {

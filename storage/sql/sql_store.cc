@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/base64.h"
+#include "attune/base/gzip.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/unix_time.h"
 #include "attune/record/rules.h"
@@ -135,6 +137,21 @@ Status FinishedSet(std::string_view set_id) {
       fmt::format("Measurement set {} is finished; begin a new set for further trials.", set_id));
 }
 
+Result<Timeline> ParseTimelineRow(std::span<const Cell> row) {
+  constexpr size_t kContent = 2;
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  const auto damaged = [&](std::string_view why) {
+    return DamagedCell(TimelineTable(), row, kContent, why);
+  };
+  const std::optional<std::string> packed = FromBase64(row[kContent].text);
+  if (!packed.has_value()) return damaged("which is no base64");
+  const Result<std::string> text = Gunzip(*packed, kMostBytes);
+  if (!text.ok()) return damaged(text.error().message());
+  Result<Timeline> timeline = ParseTimeline(*text);
+  if (!timeline.ok()) return damaged(timeline.error().message());
+  return timeline;
+}
+
 class SqlStore final : public RecordStore {
  public:
   explicit SqlStore(std::shared_ptr<SqlDatabase> database) : database_(std::move(database)) {}
@@ -228,6 +245,38 @@ class SqlStore final : public RecordStore {
       if (progress.finished) return FinishedSet(set_id);
       return UpdateConditions(transaction, progress.set_id, Storable(conditions));
     });
+  }
+
+  Status NoteTimeline(std::string_view set_id, const Timeline& timeline) override {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string packed, Gzip(Text(timeline)));
+    const std::string content = ToBase64(packed);
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
+                              ReadProgressOf(transaction.connection(), set_id));
+      return transaction.Insert(TimelineTable(), RowWriter(TimelineTable())
+                                                     .Integer(transaction.TakeId())
+                                                     .Integer(progress.set_id)
+                                                     .Text(content)
+                                                     .Checksum()
+                                                     .Take());
+    });
+  }
+
+  Result<std::vector<Timeline>> TimelinesOf(std::string_view set_id) override {
+    std::vector<Timeline> timelines;
+    const auto read = [&](Connection& connection) -> Status {
+      const auto progress = ReadProgressOf(connection, set_id);
+      if (!progress.ok() && progress.error().code() == StatusCode::kNotFound) return Status::Ok();
+      ATTUNE_RETURN_IF_ERROR(progress.status());
+      const Cell id = IntegerCell(progress->set_id);
+      return ReadRows(connection, {TimelineTable(), "set_id = :p0 ORDER BY id", {&id, 1}},
+                      [&](std::span<const Cell> row) -> Status {
+                        ATTUNE_ASSIGN_OR_RETURN(timelines.emplace_back(), ParseTimelineRow(row));
+                        return Status::Ok();
+                      });
+    };
+    ATTUNE_RETURN_IF_ERROR(database_->ReadIfAny(TimelineTable(), read));
+    return timelines;
   }
 
   Status FinishSet(std::string_view set_id) override {

@@ -71,6 +71,7 @@ const Table& PublisherTable();
 const Table& ArtifactTable();
 const Table& ArtifactChunkTable();
 const Table& BuiltKernelTable();
+const Table& TimelineTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
 // Of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;

@@ -457,6 +457,12 @@ const Table& BuiltKernelTable() {
   return *table;
 }
 
+const Table& TimelineTable() {
+  static const NeverDestroyed<Table> table(MakeTable(
+      "timeline", {{"id", kInteger}, {"set_id", kInteger}, {"content", kText}, kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),        &TargetTable(),         &EnvironmentTable(),
           &ProblemTable(),        &CandidateTable(),      &TagTable(),
@@ -470,7 +476,7 @@ std::vector<const Table*> AllTables() {
           &GoldenTable(),         &GoldenStateTable(),    &GoldenEntryTable(),
           &FigureTable(),         &FigureCountTable(),    &WorkerTable(),
           &PublisherTable(),      &ArtifactTable(),       &ArtifactChunkTable(),
-          &BuiltKernelTable()};
+          &BuiltKernelTable(),    &TimelineTable()};
 }
 
 }  // namespace attune::sql

@@ -238,11 +238,21 @@ std::string ArtifactsText(ArtifactStore& artifacts) {
   return text;
 }
 
+std::string TimelinesText(RecordStore& store, const std::string& set_id) {
+  const auto timelines = store.TimelinesOf(set_id);
+  EXPECT_TRUE(timelines.ok()) << timelines.status().message();
+  std::string text;
+  for (const Timeline& timeline : *timelines)
+    text += fmt::format("  timeline {}\n", Text(timeline));
+  return text;
+}
+
 // Everything that a database holds, for people to read.
 std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   const auto records = RecordsIn(database);
   const auto figures = FiguresIn(database);
   RecordStore& store = *records;
+  std::vector<std::string> sets;
   std::string text;
   const auto tags = store.Tags();
   EXPECT_TRUE(tags.ok()) << tags.status().message();
@@ -256,9 +266,11 @@ std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   }
   const Status visited = store.Visit({}, [&](const RecordedSet& recorded) {
     text += SetText(recorded) + FiguresText(*figures, recorded.set.id);
+    sets.push_back(recorded.set.id);
     return Status::Ok();
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
+  for (const std::string& set_id : sets) text += TimelinesText(store, set_id);
   return text + ImportsText(*ImportsIn(database)) + SessionsText(database) +
          GoldenVersionsText(*GoldenIn(database)) + WorkersText(*FleetIn(database)) +
          ArtifactsText(*ArtifactsIn(database));
@@ -293,7 +305,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
                          ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
-                                           "v11", "v12"),
+                                           "v11", "v12", "v13"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

@@ -1,6 +1,7 @@
 #include "apps/attune/report/page.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -134,6 +135,44 @@ std::string Winners(const ReportData& data) {
     }
   }
   return html;
+}
+
+// Stages and steps of all tunings together, and the longest one drawn.
+std::string TimeSpent(const ReportData& data) {
+  const Timeline* longest = nullptr;
+  int64_t longest_ns = 0;
+  std::array<int64_t, kTuningSteps> step_ns = {};
+  int64_t wall_ns = 0;
+  size_t tunings = 0;
+  for (const ReportProblem& problem : data.problems) {
+    for (const Timeline& timeline : problem.timelines) {
+      const int64_t end_ns = timeline.stages.empty() ? 0 : timeline.stages.back().end_ns;
+      wall_ns += end_ns;
+      ++tunings;
+      for (const StageCost& cost : CostsOf(timeline)) {
+        for (size_t i = 0; i < kTuningSteps; ++i) step_ns[i] += cost.step_ns[i];
+      }
+      if (end_ns <= longest_ns) continue;
+      longest_ns = end_ns;
+      longest = &timeline;
+    }
+  }
+  if (longest == nullptr) return "";
+  std::string html = Section(
+      "Where the time went",
+      fmt::format("{} tunings took {}. What their processes did, summed; below it the longest "
+                  "tuning. Hover over a mark for its candidate.",
+                  tunings, FormatTime(static_cast<double>(wall_ns))));
+  html +=
+      "<div class=\"wide\"><table><thead><tr><th>step</th><th class=\"num\">time</th></tr>"
+      "</thead><tbody>\n";
+  for (size_t i = 0; i < kTuningSteps; ++i) {
+    if (step_ns[i] == 0) continue;
+    html +=
+        fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n",
+                    Name(static_cast<TuningStep>(i)), FormatTime(static_cast<double>(step_ns[i])));
+  }
+  return html + "</tbody></table></div>\n" + TimelinePlot(*longest);
 }
 
 std::string Fronts(const ReportData& data) {
@@ -277,7 +316,7 @@ std::string RenderPage(const ReportData& data, const std::vector<PredictedTime>&
     html += Legend(palette) + StripPlot(data, palette);
   }
   html += ModelSection(predicted, palette) + Fronts(data) + Spaces(data, palette) + Winners(data) +
-          Failures(data) + EnvironmentTable(data) + Method(data);
+          Failures(data) + TimeSpent(data) + EnvironmentTable(data) + Method(data);
   return html + "</main></body></html>\n";
 }
 

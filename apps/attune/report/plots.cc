@@ -289,4 +289,76 @@ std::string FrontPlot(const FrontView& view) {
   return svg.Finish();
 }
 
+namespace {
+
+// A colour for each step; waiting is quiet.
+std::string_view ClassOf(TuningStep step) {
+  switch (step) {
+    case TuningStep::kStart:
+      return "c4";
+    case TuningStep::kReference:
+      return "c5";
+    case TuningStep::kCompile:
+      return "c0";
+    case TuningStep::kLoad:
+      return "c3";
+    case TuningStep::kVerify:
+      return "c1";
+    case TuningStep::kTime:
+      return "c2";
+    case TuningStep::kWait:
+      return "quiet";
+  }
+  return "quiet";
+}
+
+std::string StepTip(const Timeline& timeline, const StepSpan& span) {
+  const std::string time = FormatTime(static_cast<double>(span.end_ns - span.begin_ns));
+  if (!span.candidate) return fmt::format("{}, {}", Name(span.step), time);
+  return fmt::format("{}, {}\n{}", Name(span.step), time,
+                     timeline.candidates[static_cast<size_t>(*span.candidate)]);
+}
+
+}  // namespace
+
+std::string TimelinePlot(const Timeline& timeline) {
+  constexpr double kNameWidth = 70;
+  constexpr double kLeast = 0.4;  // Narrower spans would not be seen.
+  int64_t end_ns = 1;
+  int lanes = 0;
+  for (const StageSpan& span : timeline.stages) end_ns = std::max(end_ns, span.end_ns);
+  for (const StepSpan& span : timeline.steps) lanes = std::max(lanes, span.lane + 1);
+  const double bottom = kTop + kRow * (lanes + 1);
+  Svg svg(kWidth, bottom + 4, "What each process of a tuning did when");
+  const double end_s = static_cast<double>(end_ns) / 1e9;
+  const Scale scale = Scale::Linear(0, end_s, kNameWidth, kWidth - 10);
+  const auto box = [&](int row, int64_t begin_ns, int64_t span_end_ns) {
+    const double from = scale.At(static_cast<double>(begin_ns) / 1e9);
+    const double to = scale.At(static_cast<double>(span_end_ns) / 1e9);
+    return Box{from, kTop + kRow * row + 2, std::max(kLeast, to - from), kRow - 4};
+  };
+  constexpr int kTicks = 5;
+  for (int i = 0; i <= kTicks; ++i) {
+    const double x = scale.At(end_s * i / kTicks);
+    svg.Line(x, kTop - 6, x, bottom, "grid");
+    svg.Label(x, kTop - 11, fmt::format("{:.3g} s", end_s * i / kTicks), {"tick", "middle"});
+  }
+  svg.Label(kNameWidth - 8, kTop + kRow - 5, "stages", {"row", "end"});
+  for (const StageSpan& span : timeline.stages) {
+    const std::string time = FormatTime(static_cast<double>(span.end_ns - span.begin_ns));
+    svg.Rect(box(0, span.begin_ns, span.end_ns),
+             static_cast<size_t>(span.stage) % 2 == 0 ? "quiet" : "c6",
+             fmt::format("{}, {}", Name(span.stage), time));
+  }
+  for (int lane = 0; lane < lanes; ++lane) {
+    svg.Label(kNameWidth - 8, kTop + kRow * (lane + 2) - 5,
+              lane == 0 ? "tuner" : fmt::format("child {}", lane), {"row", "end"});
+  }
+  for (const StepSpan& span : timeline.steps) {
+    svg.Rect(box(span.lane + 1, span.begin_ns, span.end_ns), ClassOf(span.step),
+             StepTip(timeline, span));
+  }
+  return svg.Finish();
+}
+
 }  // namespace attune

@@ -37,6 +37,9 @@ std::string SpacePlot(const SpaceView& space, const Palette& palette);
 // along the front and the default ringed.
 std::string FrontPlot(const FrontView& view);
 
+// A row for the stages and one for each process: what it did when.
+std::string TimelinePlot(const Timeline& timeline);
+
 // Two bars: a whole list or network by default and tuned.
 std::string TotalPlot(const NetworkTotal& total);
 

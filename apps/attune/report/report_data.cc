@@ -90,6 +90,14 @@ class Gatherer {
     }
   }
 
+  Status AddTimelines(RecordStore& records) {
+    for (ReportProblem& problem : data_.problems) {
+      if (problem.stories.empty()) continue;
+      ATTUNE_ASSIGN_OR_RETURN(problem.timelines, records.TimelinesOf(problem.set.id));
+    }
+    return Status::Ok();
+  }
+
   Status AddFronts(RecordStore& records, FigureStore& figures) {
     for (const auto& [index, names] : sought_) {
       const Problem& problem = data_.problems[index].chosen.tagged.problem;
@@ -141,7 +149,7 @@ Result<ReportData> GatherReport(RecordStore& store, const Place& place,
   choices.selection.tag = subject.tag;
   ATTUNE_ASSIGN_OR_RETURN(auto chosen, ChooseAll(store, place, choices, problems));
   data.totals = TotalsOf(chosen, subject.networks);
-  for (ChosenProblem& problem : chosen) data.problems.push_back({std::move(problem), {}, {}});
+  for (ChosenProblem& problem : chosen) data.problems.push_back({std::move(problem), {}, {}, {}});
   Gatherer gatherer(data);
   RecordQuery query;
   query.backend = std::string(place.backend->name());
@@ -160,6 +168,7 @@ Result<ReportData> GatherReport(RecordStore& store, const Place& place,
     }
   }
   gatherer.Finish();
+  ATTUNE_RETURN_IF_ERROR(gatherer.AddTimelines(store));
   if (subject.figures != nullptr) {
     ATTUNE_RETURN_IF_ERROR(gatherer.AddFronts(store, *subject.figures));
   }

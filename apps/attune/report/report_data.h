@@ -31,8 +31,9 @@ struct SpaceView {
 // A problem with its choice and everything that took part in it.
 struct ReportProblem {
   ChosenProblem chosen;
-  MeasurementSet set;          // The one that decided; meaningless without stories.
-  std::vector<Story> stories;  // Of that set, in the order of StoriesOf.
+  MeasurementSet set;               // The one that decided; meaningless without stories.
+  std::vector<Story> stories;       // Of that set, in the order of StoriesOf.
+  std::vector<Timeline> timelines;  // Of that set.
 };
 
 // A problem that was tuned for two objectives.
