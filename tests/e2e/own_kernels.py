@@ -43,6 +43,7 @@ def test_faults_and_two_outputs(attune, folder):
     program.check(kinds["2"] == {"wrong_result"}, kinds)
     program.check(kinds["3"] <= {"out_of_bounds", "crashed"}, kinds)
     program.check(kinds["4"] <= {"crashed", "run_failed"}, kinds)
+    check_timeline(attune, kernel, evidence)
     # The same command goes on where it was, and has nothing left to do.
     again, _ = tune(attune, *kernel)
     program.check("0 tuned, 1 tuned before" in again, again)
@@ -50,6 +51,27 @@ def test_faults_and_two_outputs(attune, folder):
     program.check("axpy n=1000" in (attune.folder / "report.html").read_text(), "report.html")
     exported = json.loads(attune.run("export", *kernel, "--format", "json", "-o", "-")[0])
     program.check(winner in json.dumps(exported), exported)
+
+
+def check_timeline(attune, kernel, evidence):
+    """Where the time went, in a table, as JSON and as a trace; and the report draws it."""
+    out, _ = attune.run("explain", *kernel, "--timeline", "--trace", "trace.json")
+    program.check("steps are summed over" in out and "search" in out, out)
+    timeline = attune.json("explain", *kernel, "--timeline")["timelines"][-1]
+    stages = [cost["stage"] for cost in timeline["costs"]]
+    program.check({"search", "final"} <= set(stages), stages)
+    wall_ns = sum(cost["wall_ns"] for cost in timeline["costs"])
+    verified = {step["candidate"] for step in timeline["steps"] if step["step"] == "verify"}
+    tried = {trial["candidate"] for recorded in evidence["sets"] for trial in recorded["trials"]}
+    program.check(verified and verified <= tried, f"{verified - tried} were not tried")
+    for step in timeline["steps"]:
+        program.check(0 <= step["begin_us"] <= wall_ns / 1e3, step)
+    events = json.loads((attune.folder / "trace.json").read_text())["traceEvents"]
+    complete = [event for event in events if event["ph"] == "X"]
+    program.check(len(complete) == len(timeline["steps"]) + len(timeline["stages"]), len(complete))
+    attune.run("report", *kernel, "-o", "report.html")
+    page = (attune.folder / "report.html").read_text()
+    program.check("Where the time went" in page, "the report has no timeline")
 
 
 def test_edited_kernel_is_another_problem(attune, folder):
