@@ -323,7 +323,8 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
       NotePhase(*reply);
       if (std::holds_alternative<ListeningReply>(reply->content)) {
         is_listening_ = true;
-        busy_.idle.push_back(IntervalOf(TuningStep::kStart, spawned_ns_, reply->at_ns));
+        busy_.idle.push_back(
+            IntervalOf(TuningStep::kStart, std::min(spawned_ns_, reply->at_ns), reply->at_ns));
       }
       if (std::holds_alternative<LoadedReply>(reply->content)) loaded_.push_back(candidate_);
       return std::move(*reply);

@@ -63,8 +63,9 @@ class Numbering {
       if (is_new) texts_.push_back(interval.candidate);
       candidate = found->second;
     }
-    return {interval.step, lane, candidate, std::max<int64_t>(0, interval.begin_ns - begin_ns),
-            std::max<int64_t>(0, interval.end_ns - begin_ns)};
+    // Clocks of two processes may differ by some microseconds.
+    const int64_t from_ns = std::max<int64_t>(0, interval.begin_ns - begin_ns);
+    return {interval.step, lane, candidate, from_ns, std::max(from_ns, interval.end_ns - begin_ns)};
   }
   std::vector<std::string> TakeTexts() { return std::move(texts_); }
 

@@ -60,6 +60,18 @@ TEST(MakeTimelineTest, AStepIsCutWhereItsProcessWasStopped) {
   EXPECT_EQ(compiled_ns, 7 * kMs);
 }
 
+TEST(MakeTimelineTest, NoSpanEndsBeforeItBegins) {
+  BusyTime busy;
+  busy.idle = {During(7, 6, TuningStep::kStart, "", 1), During(2, 9, TuningStep::kStart, "", 2)};
+
+  const Timeline timeline = MakeTimeline({}, busy, 5 * kMs);
+
+  EXPECT_TRUE(ParseTimeline(Text(timeline)).ok());
+  EXPECT_THAT(timeline.steps,
+              ElementsAre(StepSpan{TuningStep::kStart, 1, std::nullopt, 0, 4 * kMs},
+                          StepSpan{TuningStep::kStart, 2, std::nullopt, 2 * kMs, 2 * kMs}));
+}
+
 TEST(MakeTimelineTest, OfTooManyStepsNeighboursBecomeOne) {
   BusyTime busy;
   for (int i = 0; i < 3 * static_cast<int>(kMaxTimelineSteps); ++i) {

@@ -13,6 +13,11 @@ namespace {
 // Beyond the first look, so that a pair that was disturbed, or a round that took longer than
 // planned, does not spoil it: the interval of 16 pairs may leave one out.
 constexpr int kReservedRounds = kFirstLookRounds + 4;
+// A final rarely changes its result after this many rounds. On a busy machine it outlasts a
+// disturbance of some tenths of a second, which spoils every round of a short one.
+constexpr int64_t kEnoughRounds = 48;
+// Of what is left, for rounds beyond the minimum.
+constexpr double kLongFinalShare = 0.5;
 // Of what is left, while the final can still reach its first look with less: finalists have to be
 // found before they can win.
 constexpr double kMostFinalShare = 0.7;
@@ -33,12 +38,15 @@ int64_t PassNs(std::span<const TimingCost> costs, size_t entrants) {
 // What the final gets at least.
 int64_t ReservedNs(std::span<const TimingCost> costs, size_t finalists, int64_t available_ns) {
   const auto most_ns = static_cast<int64_t>(kMostFinalShare * static_cast<double>(available_ns));
-  const int64_t wanted_ns = FinalNs(costs, finalists, kReservedRounds);
+  const auto long_ns = static_cast<int64_t>(kLongFinalShare * static_cast<double>(available_ns));
+  const int64_t load_ns = LoadNs(costs, finalists);
+  const int64_t round_ns = std::max<int64_t>(FinalNs(costs, finalists, 1) - load_ns, 1);
+  const int64_t rounds =
+      std::clamp<int64_t>((long_ns - load_ns) / round_ns, kReservedRounds, kEnoughRounds);
+  const int64_t wanted_ns = FinalNs(costs, finalists, static_cast<int>(rounds));
   return std::min(wanted_ns, std::max(most_ns, FinalNs(costs, finalists, kFirstLookRounds)));
 }
 
-// A final rarely changes its result after this many rounds.
-constexpr int64_t kEnoughRounds = 48;
 // Share of the time that rounds beyond the minimum may take.
 constexpr double kRoundsShare = 0.15;
 // Assumed race: this many contenders, half of which stay for this many rounds.

@@ -32,11 +32,11 @@ TEST(TimePlanTest, ShortLaunchesFillABlockAndLongOnesAreWarmedUpOnce) {
 TEST(TimePlanTest, QuickLaunchesKeepEveryEntrantAndTheWholeShareOfTheRace) {
   const auto costs = EqualCosts(48, 1e5);
 
-  const TimePlan plan = PlanTime(costs, kMaxFinalists, kSecondNs, 600'000'000);
+  const TimePlan plan = PlanTime(costs, kMaxFinalists, kSecondNs, 500'000'000);
 
   EXPECT_TRUE(plan.has_race);
   EXPECT_EQ(plan.entrants, 47u);
-  EXPECT_EQ(plan.race_ns, 600'000'000);
+  EXPECT_EQ(plan.race_ns, 500'000'000);
   EXPECT_EQ(AffordableFinalists(costs, kMaxFinalists, 400'000'000), kMaxFinalists);
 }
 
@@ -73,6 +73,18 @@ TEST(TimePlanTest, FirstLookFitsBehindTheRaceHoweverLongTheLaunches) {
   }
 }
 
+TEST(TimePlanTest, TheFinalGetsEnoughRoundsOutOfHalfOfTheTime) {
+  const auto costs = EqualCosts(20, 1e6);
+  const auto final_ns = [&](int64_t available_ns) {
+    return available_ns - PlanTime(costs, kMaxFinalists, available_ns, available_ns).race_ns;
+  };
+
+  EXPECT_EQ(final_ns(10 * kSecondNs), FinalNs(costs, kMaxFinalists, 48));
+  const int64_t of_little_ns = final_ns(kSecondNs / 2);
+  EXPECT_LE(of_little_ns, kSecondNs / 4);
+  EXPECT_GT(of_little_ns, FinalNs(costs, kMaxFinalists, 16));
+}
+
 TEST(TimePlanTest, LongerLaunchesMeanFewerFinalistsAndNeverNone) {
   size_t last = kMaxFinalists;
   for (double launch_ns = 1e6; launch_ns <= 1e10; launch_ns *= 1.5) {
@@ -95,10 +107,10 @@ TEST(TimePlanTest, RaceThatWouldSelectNobodyIsNotRun) {
 
 TEST(TimePlanTest, LoadingIsPaidForOutOfTheSharesOfRaceAndFinal) {
   auto costs = EqualCosts(10, 1e6);
-  const TimePlan before = PlanTime(costs, kMaxFinalists, kSecondNs, kSecondNs);
+  const TimePlan before = PlanTime(costs, kMaxFinalists, 4 * kSecondNs, 4 * kSecondNs);
   for (TimingCost& cost : costs) cost.load_ns = 20'000'000;
 
-  const TimePlan after = PlanTime(costs, kMaxFinalists, kSecondNs, kSecondNs);
+  const TimePlan after = PlanTime(costs, kMaxFinalists, 4 * kSecondNs, 4 * kSecondNs);
 
   EXPECT_EQ(before.entrants, 9u);
   EXPECT_EQ(after.entrants, 9u);
