@@ -317,7 +317,8 @@ TEST_F(IndexWriterTest, ThreadsThatTuneAndRefreshLoseNoSet) {
     threads.emplace_back([&, thread] {
       for (int64_t i = 0; i < kProblems; ++i) {
         Tune(store, ProblemNumber(thread * kProblems + i), 0, 1);
-        EXPECT_EQ(RefreshIndex(store, path_, {}).status(), Status::Ok());
+        const auto refresh = RefreshIndex(store, path_, {});
+        EXPECT_TRUE(refresh.ok()) << refresh.status().message();
       }
     });
   }

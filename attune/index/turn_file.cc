@@ -23,7 +23,11 @@ constexpr int64_t kPollMs = 10;
 Result<UniqueFd> TryTake(const std::filesystem::path& path) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW;
   UniqueFd fd = OpenFile(path, kFlags, 0644);
-  if (!fd.valid()) return SystemError("create", path);
+  if (!fd.valid()) {
+    // Others replaced the file twice meanwhile, so that OpenFile() cannot tell whose it is.
+    if (errno == EBADF) return UniqueFd();
+    return SystemError("create", path);
+  }
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK || errno == EINTR) return UniqueFd();
     return SystemError("lock", path);
