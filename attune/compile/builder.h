@@ -95,7 +95,8 @@ class Builder {
  private:
   struct Flight;
 
-  // Of the final code or of a draft.
+  // The recipe of the final code, or of a draft if the request allows one and the final code is not
+  // in the cache.
   Result<BuildRecipe> RecipeOf(const BuildRequest& request, const Target& target);
   BuildOutcome BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe);
   BuildOutcome FindOrCompile(const Solver& solver, const BuildRecipe& recipe);

@@ -102,8 +102,8 @@ class RecentKernelCache final : public KernelCache {
   Entries entries_;
   std::map<Fingerprint, Entries::iterator> places_;
   size_t size_bytes_ = 0;
-  std::map<Fingerprint, std::chrono::steady_clock::time_point>
-      missed_;  // Until when to believe it.
+  // When each entry that was not there is looked for again.
+  std::map<Fingerprint, std::chrono::steady_clock::time_point> missed_;
   int64_t hits_ = 0;
 };
 

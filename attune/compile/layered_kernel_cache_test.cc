@@ -254,7 +254,7 @@ TEST(RecentKernelCacheTest, WhatWasFoundOrStoredIsNotAskedForAgain) {
   EXPECT_FALSE(cache.Find(Numbered(2)).has_value());
   EXPECT_EQ(finds, 2);
   EXPECT_EQ(cache.counters().hits, 3);
-  // Whoever had the turn may have compiled it.
+  // The process that had the turn before may have compiled it.
   cache.AwaitTurn(Numbered(2));
   EXPECT_FALSE(cache.Find(Numbered(2)).has_value());
   EXPECT_EQ(finds, 3);

@@ -85,8 +85,8 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
 Result<Config> DefaultConfig(const KernelFile& file, const Problem& problem,
                              const Config& device_limits);
 
-// The same space, by ascending cost behind the default where the file tells one. Costs an
-// evaluation for each config, which whoever wants the default alone need not pay.
+// The same space, by ascending cost behind the default where the file tells one. Evaluates
+// the cost of each config: DefaultConfig is cheaper where only the default is needed.
 Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& problem,
                                     const Config& device_limits);
 

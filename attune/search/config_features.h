@@ -1,4 +1,4 @@
-// What models see of a config.
+// The numbers that models compute with for a config.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@ struct ProcessPrediction {
 
 // The covariance of two points is the product over their coordinates of exp(-weight * distance). A
 // weight tells how much the coordinate matters. Fit() learns the weights by a few random steps
-// uphill the marginal likelihood, from where the last Fit() ended. It costs the cube of the number
-// of points, and a prediction the square. Not thread-safe.
+// uphill the marginal likelihood, from where the last Fit() ended. Its time is proportional to the
+// cube of the number of points, that of a prediction to the square. Not thread-safe.
 class GaussianProcess {
  public:
   // `jumps` has the distance, from 0 to 1, of neighbouring values of each coordinate. The distance

@@ -39,10 +39,10 @@ constexpr double kNearBestShare = 0.15;
 constexpr double kNicheShare = 0.3;
 constexpr double kNicheShareOfStagnation = 0.15;
 constexpr double kMostStagnation = 3;
-// A niche that nobody asked in is drawn 1 + 1 / kNicheFloor times as often as one that was asked in
-// as often as chance would.
+// A niche without any candidate so far is drawn 1 + 1 / kNicheFloor times as often as a niche with
+// as many as random search would have tried.
 constexpr double kNicheFloor = 0.2;
-// Of the proposals that a model chooses.
+// The Gaussian process chooses this share of the proposals, the trees choose the others.
 constexpr double kProcessShare = 0.5;
 // Answers that the process is fitted to, because its cost is the cube of their number.
 constexpr size_t kMostPoints = 100;
@@ -164,7 +164,7 @@ void SurrogateSearcher::FitProcess() {
   std::iota(rows_.begin(), rows_.end(), 0u);
   if (rows_.size() > kMostPoints) {
     const auto latest = rows_.begin() + static_cast<ptrdiff_t>(kMostPoints / 2);
-    // Of equal targets the first.
+    // Ties go to the earlier answer.
     std::nth_element(rows_.begin(), latest, rows_.end(), [&](uint32_t a, uint32_t b) {
       return targets[a] != targets[b] ? targets[a] < targets[b] : a < b;
     });

@@ -59,8 +59,8 @@ class SurrogateSearcher final : public ProposingSearcher {
     float bound = 0;
   };
 
-  // The features of a config into `row_`, its levels into `level_row_`: those of its values, and
-  // what it reached elsewhere.
+  // Writes the features of a config into `row_` and its levels into `level_row_`. Both end with its
+  // rank on other devices, if there are such ranks.
   void WriteRows(uint64_t index, const Digits& digits);
   size_t row_size() const { return features_.size() + (elsewhere_.empty() ? 0 : 1); }
   size_t level_row_size() const { return levels_.size() + (elsewhere_.empty() ? 0 : 1); }
@@ -89,7 +89,7 @@ class SurrogateSearcher final : public ProposingSearcher {
   // Takes the candidate with the least bound into `choice`; of those in `niche`, if it is given.
   void Consider(const Candidates& candidates, const std::optional<Niche>& niche, float trust,
                 Choice& choice);
-  // What the model says of `rows_`, into `predictions_`.
+  // Writes the model's predictions for `rows_` into `predictions_`.
   void Predict(const Candidates& candidates);
   Candidates NoCandidates() const {
     return {{}, {}, FeatureTable(row_size()), FeatureTable(level_row_size())};

@@ -23,7 +23,7 @@ class CodeKeeper {
   // True if the code of the candidate is loaded on `device` and in use.
   virtual bool HasLoaded(const Problem& problem, const Config& config, Device& device) const = 0;
 
-  // What Solver::Load returns for that code. kNotFound if it is not loaded, or not any more.
+  // Returns an executable like Solver::Load. kNotFound if the code is no longer loaded.
   virtual Result<std::unique_ptr<Executable>> LoadAgain(const Problem& problem,
                                                         const Config& config,
                                                         Device& device) const = 0;

@@ -10,7 +10,7 @@
 
 namespace attune {
 
-// What ConfigSpace::Create makes a space of.
+// The arguments of ConfigSpace::Create.
 struct SpaceDescription {
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints;
@@ -21,8 +21,8 @@ struct SpaceDescription {
 // each constraint as soon as what it reads has a value, so that a default of first values costs one
 // check of each. kResourceExhausted once that takes more than `most_checks` values: constraints
 // that tie an early parameter to a late one may need as many as there are configs. If no config is
-// valid, kInvalidArgument or the first failure of a constraint;
-// kNotFound if a constraint reads what is neither a parameter nor a constant.
+// valid, kInvalidArgument or the first failure of a constraint. kNotFound if a constraint reads a
+// name that is neither a parameter nor a constant.
 Result<Config> FirstConfig(const SpaceDescription& description,
                            int64_t most_checks = std::numeric_limits<int64_t>::max());
 
