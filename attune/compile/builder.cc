@@ -115,7 +115,6 @@ Result<LoadedCandidate> Builder::Load(const BuildRequest& request, const Artifac
 }
 
 BuildOutcome Builder::BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe) {
-  if (auto cached = cache_.Find(recipe)) return OutcomeFrom(*std::move(cached));
   const Fingerprint key = KernelCacheKey(recipe);
   std::shared_ptr<Flight> flight;
   bool leads = false;

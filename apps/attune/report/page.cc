@@ -1,7 +1,6 @@
 #include "apps/attune/report/page.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "apps/attune/report/model_plots.h"
 #include "apps/attune/report/plots.h"
 #include "apps/attune/report/style.h"
+#include "apps/attune/timeline_view.h"
 #include "apps/attune/winner_table.h"
 #include "attune/base/unix_time.h"
 #include "attune/tuner/session_notes.h"
@@ -141,7 +141,7 @@ std::string Winners(const ReportData& data) {
 std::string TimeSpent(const ReportData& data) {
   const Timeline* longest = nullptr;
   int64_t longest_ns = 0;
-  std::array<int64_t, kTuningSteps> step_ns = {};
+  std::vector<StageCost> costs;
   int64_t wall_ns = 0;
   size_t tunings = 0;
   for (const ReportProblem& problem : data.problems) {
@@ -149,9 +149,8 @@ std::string TimeSpent(const ReportData& data) {
       const int64_t end_ns = timeline.stages.empty() ? 0 : timeline.stages.back().end_ns;
       wall_ns += end_ns;
       ++tunings;
-      for (const StageCost& cost : CostsOf(timeline)) {
-        for (size_t i = 0; i < kTuningSteps; ++i) step_ns[i] += cost.step_ns[i];
-      }
+      const std::vector<StageCost> of_tuning = CostsOf(timeline);
+      costs.insert(costs.end(), of_tuning.begin(), of_tuning.end());
       if (end_ns <= longest_ns) continue;
       longest_ns = end_ns;
       longest = &timeline;
@@ -166,11 +165,9 @@ std::string TimeSpent(const ReportData& data) {
   html +=
       "<div class=\"wide\"><table><thead><tr><th>step</th><th class=\"num\">time</th></tr>"
       "</thead><tbody>\n";
-  for (size_t i = 0; i < kTuningSteps; ++i) {
-    if (step_ns[i] == 0) continue;
-    html +=
-        fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n",
-                    Name(static_cast<TuningStep>(i)), FormatTime(static_cast<double>(step_ns[i])));
+  for (const StepTotal& total : StepTotals(costs)) {
+    html += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", Name(total.step),
+                        FormatTime(static_cast<double>(total.ns)));
   }
   return html + "</tbody></table></div>\n" + TimelinePlot(*longest);
 }

@@ -11,6 +11,7 @@
 #include "apps/attune/front_table.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/report/svg.h"
+#include "apps/attune/timeline_view.h"
 #include "apps/attune/winner_table.h"
 
 namespace attune {
@@ -325,9 +326,8 @@ std::string TimelinePlot(const Timeline& timeline) {
   constexpr double kNameWidth = 70;
   constexpr double kLeast = 0.4;  // Narrower spans would not be seen.
   int64_t end_ns = 1;
-  int lanes = 0;
+  const int lanes = LanesOf(timeline);
   for (const StageSpan& span : timeline.stages) end_ns = std::max(end_ns, span.end_ns);
-  for (const StepSpan& span : timeline.steps) lanes = std::max(lanes, span.lane + 1);
   const double bottom = kTop + kRow * (lanes + 1);
   Svg svg(kWidth, bottom + 4, "What each process of a tuning did when");
   const double end_s = static_cast<double>(end_ns) / 1e9;
