@@ -46,6 +46,8 @@ TEST(BuilderTest, SecondBuilderOnTheSameCacheCompilesNothing) {
   const BuildOutcome second = Builder(cache).Build(Request(solver, 4), Target{});
 
   EXPECT_EQ(solver.builds, 1);
+  EXPECT_EQ(cache.counters().misses, 1);
+  EXPECT_EQ(cache.counters().hits, 1);
   EXPECT_FALSE(first.from_cache);
   EXPECT_GT(first.build_ns, 0);
   EXPECT_TRUE(second.from_cache);
