@@ -27,6 +27,9 @@ uint64_t ThreadRoom(const RoomSources& sources = {});
 // does not report the usage.
 uint64_t AddressRoom(const RoomSources& sources = {});
 
+// True if RLIMIT_AS or RLIMIT_DATA is set. Takes two system calls.
+bool HasAddressLimit();
+
 // Bytes that the memory cgroups of this process and their ancestors leave. Inactive file caches
 // count as free.
 uint64_t MemoryRoom(const RoomSources& sources = {});

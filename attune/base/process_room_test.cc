@@ -153,10 +153,12 @@ TEST_F(ProcessRoomTest, TheAddressSpaceLeavesWhatIsNotMapped) {
   const LimitSet limit(RLIMIT_DATA, rlim_t{1300} * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)));
 
   EXPECT_EQ(AddressRoom(sources_), 1000 * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_TRUE(HasAddressLimit());
 }
 
 TEST_F(ProcessRoomTest, WithoutALimitTheAddressSpaceIsNotLookedAt) {
   EXPECT_EQ(AddressRoom(sources_), kUnlimitedRoom);
+  EXPECT_FALSE(HasAddressLimit());
 }
 
 TEST_F(ProcessRoomTest, WhatIsLockedFromNowOnHasTheRoomToLock) {

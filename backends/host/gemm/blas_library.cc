@@ -103,7 +103,7 @@ LibraryThreads::Kind KindOf(const SharedLibrary& object, const BlasDialect& dial
 }
 
 // Slightly more than the memory that OpenBLAS takes for the lists of up to 64 threads.
-constexpr size_t kListBytes = size_t{640} << 10;
+constexpr size_t kOpenBlasListBytes = size_t{640} << 10;
 
 // The cost is negligible next to waking threads.
 bool HasMemory(size_t bytes) {
@@ -304,12 +304,13 @@ bool BlasLibrary::threads_survive_fork() const { return !UsesOpenMp(object_); }
 Status BlasLibrary::Prepare(int callers, int threads) {
   // After a fork, even a call on one thread may restart the threads that the program set.
   const int set = setting_of_program_ == nullptr ? 1 : setting_of_program_();
-  const bool takes_memory = callers > 1 || threads > set;
+  // The program itself calls its own library in the same way.
+  const bool is_programs_call = setting_of_program_ != nullptr && callers == 1 && threads <= set;
   const bool is_limited = AddressRoom() != kUnlimitedRoom;
-  if (takes_memory && is_limited) {
+  if (is_limited && !is_programs_call) {
     return ResourceExhausted(
-        "cannot compute on several threads: each needs memory of the library, which does not "
-        "survive a limit on the address space (ulimit -v, -d or -l)");
+        "cannot compute: the calls need memory of the library, which does not survive a limit on "
+        "the address space (ulimit -v, -d or -l)");
   }
   const bool are_running = threads_.AreRunning(threads);
   ATTUNE_RETURN_IF_ERROR(threads_.Check(std::max(threads, set)));
@@ -323,6 +324,10 @@ Status BlasLibrary::Prepare(int callers, int threads) {
 }
 
 void BlasLibrary::MakeMemory(int callers) {
+  if (blis_.has_value()) {
+    const ThreadCountGate::Pass pass(gate_, 1);
+    return blis_->MakeMemory();
+  }
   if (functions_->take_memory == nullptr || functions_->give_memory == nullptr) return;
   constexpr int kForCalls = 0;  // The kind of memory that calls take.
   // Threads that the library has just started may take some before a call does.
@@ -331,6 +336,22 @@ void BlasLibrary::MakeMemory(int callers) {
   std::vector<void*> taken;
   for (int i = 0; i < callers + kSpares; ++i) taken.push_back(functions_->take_memory(kForCalls));
   for (void* memory : taken) functions_->give_memory(memory);
+}
+
+bool BlasLibrary::IsReady(int threads) {
+  return threads_.MayCall(threads) && (setting_of_program_ != nullptr || !HasAddressLimit());
+}
+
+bool BlasLibrary::FindsMemory(int64_t multiplications, int threads) const {
+  // Lists of the threads of a call.
+  constexpr size_t kBlisListBytes = size_t{16} << 10;
+  if (blis_.has_value() && !HasMemory(kBlisListBytes)) return false;
+  if (!blis_.has_value() && threads > 1 && !HasMemory(kOpenBlasListBytes)) return false;
+  // Next to calls of more work than this two system calls do not count. BLIS does not pack smaller
+  // products, or packs them in the memory that Prepare() has made.
+  constexpr int64_t kManyMultiplications = int64_t{1} << 22;
+  if (threads == 1 && multiplications < kManyMultiplications) return true;
+  return setting_of_program_ != nullptr || !HasAddressLimit();
 }
 
 bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
@@ -342,8 +363,7 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
     return true;
   }
   if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
-  // OpenBLAS ends the process if a product on several threads finds no memory for its lists.
-  if (threads > 1 && !HasMemory(kListBytes)) return false;
+  if (!FindsMemory(elements * product.k, threads)) return false;
   const FullTeam team(openmp_);
   const ThreadCountGate::Pass pass(gate_, threads);
   if (blis_.has_value()) {
@@ -357,6 +377,7 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
 bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
   assert(product.m == 1 || product.n == 1);
   if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
+  if (!FindsMemory(product.m * product.n * product.k, threads)) return false;
   const FullTeam team(openmp_);
   const ThreadCountGate::Pass pass(gate_, threads);
   if (blis_.has_value()) {

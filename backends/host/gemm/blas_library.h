@@ -68,8 +68,8 @@ class BlasLibrary {
   // Checks that `callers` concurrent callers may compute on `threads` threads each. Starts missing
   // threads if the library keeps them. kResourceExhausted gives the reason.
   Status Prepare(int callers, int threads);
-  // Returns true if Gemm() can compute now.
-  bool IsReady(int threads) { return threads_.MayCall(threads); }
+  // Returns true if Gemm() can compute now, several times.
+  bool IsReady(int threads);
   // Returns true if each call on several threads starts new ones.
   bool starts_threads_in_calls() const { return threads_.kind() == LibraryThreads::Kind::kPerCall; }
 
@@ -98,8 +98,11 @@ class BlasLibrary {
   // kUnavailable if a symbol of the object around `mark` is bound to another library.
   static Status CheckBindings(const void* mark);
   void CallGemm(DataType type, const MatrixProduct& product) const;
-  // Allocates the library's memory for `callers` concurrent calls.
+  // Allocates the library's memory for `callers` concurrent calls; for one if the library is BLIS.
   void MakeMemory(int callers);
+  // False if memory may be refused to a call: then BLIS ends the process, and OpenBLAS ends it or
+  // asks for ever. True if the program itself uses the library.
+  bool FindsMemory(int64_t multiplications, int threads) const;
 
   SharedLibrary object_;
   std::unique_ptr<const Functions> functions_;  // CBLAS.

@@ -1,6 +1,8 @@
 #include "backends/host/gemm/blas_library.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <xmmintrin.h>
 
 #include <algorithm>
@@ -46,6 +48,50 @@ struct OnesProduct {
   std::vector<float> a, b, c;
   int64_t n;
 };
+
+class LimitedBlasTest : public ::testing::TestWithParam<BlasDialect (*)()> {};
+
+// Leaves 2 MB, less than what a library takes for a product.
+bool LimitAddressSpace() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  constexpr rlim_t kLeft = 2 << 20;
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kLeft;
+  const rlimit limit = {bytes, bytes};
+  return pages > 0 && ::setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+// Runs this test again in a process of its own: a library that another test has loaded counts as
+// the program's own.
+template <class Claim>
+void ExpectInNewProcess(const Claim& claim) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(::_exit(claim() ? 0 : 1), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_P(LimitedBlasTest, WithoutItsMemoryItIsNotMadeReady) {
+  ExpectInNewProcess([] {
+    const auto library = BlasLibrary::Open(GetParam()());
+    if (!library.ok()) return true;
+    return LimitAddressSpace() &&
+           (*library)->Prepare(1, 1).code() == StatusCode::kResourceExhausted;
+  });
+}
+
+TEST_P(LimitedBlasTest, ALimitThatIsSetLaterStopsLargeProducts) {
+  ExpectInNewProcess([] {
+    const auto library = BlasLibrary::Open(GetParam()());
+    if (!library.ok()) return true;
+    OnesProduct small(16);
+    OnesProduct large(300);
+    if (!(*library)->Prepare(1, 1).ok() || !LimitAddressSpace()) return false;
+    return (*library)->Gemm(DataType::kF32, small.product(), 1) &&
+           !(*library)->Gemm(DataType::kF32, large.product(), 1) && !(*library)->IsReady(1);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Libraries, LimitedBlasTest,
+                         ::testing::Values(OpenBlasDialect, BlisDialect));
 
 // Under this key: all threads together, those that have ended included.
 constexpr int kWholeProcess = 0;

@@ -1,5 +1,6 @@
 #include "backends/host/gemm/blis_calls.h"
 
+#include <array>
 #include <cassert>
 #include <cstdint>
 
@@ -8,9 +9,11 @@
 namespace attune::host {
 namespace {
 
-// Values of trans_t and conj_t.
+// Values of trans_t and conj_t, side_t, uplo_t.
 constexpr uint32_t kBlisTranspose = 0x8;
 constexpr uint32_t kBlisAsItIs = 0x0;
+constexpr uint32_t kBlisLeft = 0;
+constexpr uint32_t kBlisLower = 0xC0;
 
 uint32_t BlisFlag(bool transpose) { return transpose ? kBlisTranspose : kBlisAsItIs; }
 
@@ -108,6 +111,7 @@ std::optional<BlisCalls> BlisCalls::Bind(const SharedLibrary& object) {
   find("bli_dgemm", functions.dgemm);
   find("bli_sgemv", functions.sgemv);
   find("bli_dgemv", functions.dgemv);
+  find("bli_dsymm", functions.dsymm);
   find("bli_info_get_int_type_size", functions.int_bits);
   find("bli_thread_get_num_threads", functions.get_threads);
   find("bli_thread_set_num_threads", functions.set_threads);
@@ -127,6 +131,18 @@ void BlisCalls::Gemv(DataType type, const MatrixProduct& product) const {
   assert(product.m == 1 || product.n == 1);
   if (type == DataType::kF32) return CallGemv(functions_.sgemv, product);
   CallGemv(functions_.dgemv, product);
+}
+
+void BlisCalls::MakeMemory() const {
+  // Small products of general matrices are not packed. Products with a symmetric one always are,
+  // and each packing takes a block of the same size, which suits every type.
+  constexpr int64_t kSize = 16;
+  std::array<double, kSize * kSize> ones;
+  ones.fill(1);
+  std::array<double, kSize* kSize> c = ones;
+  const double one = 1;
+  functions_.dsymm(kBlisLeft, kBlisLower, kBlisAsItIs, kBlisAsItIs, kSize, kSize, &one, ones.data(),
+                   1, kSize, ones.data(), 1, kSize, &one, c.data(), 1, kSize);
 }
 
 }  // namespace attune::host

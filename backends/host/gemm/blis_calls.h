@@ -23,6 +23,10 @@ class BlisCalls {
   // Runs on one thread, as BLIS always does. REQUIRES: product.m == 1 or product.n == 1.
   void Gemv(DataType type, const MatrixProduct& product) const;
 
+  // Makes the library allocate the memory that one call on the current number of threads packs its
+  // matrices in. The library keeps it.
+  void MakeMemory() const;
+
   // The number of threads, a setting of the process; -1 if unset.
   int threads() const { return static_cast<int>(functions_.get_threads()); }
   void SetThreads(int threads) const { functions_.set_threads(threads); }
@@ -41,11 +45,18 @@ class BlisCalls {
                             const T* a, Extent rows_a, Extent columns_a, const T* x, Extent step_x,
                             const T* beta, T* y, Extent step_y);
 
+  // side_t and uplo_t are flags, too.
+  using SymmetricFunction = void(Flag side, Flag triangle, Flag conjugate_a, Flag trans_b, Extent m,
+                                 Extent n, const double* alpha, const double* a, Extent rows_a,
+                                 Extent columns_a, const double* b, Extent rows_b, Extent columns_b,
+                                 const double* beta, double* c, Extent rows_c, Extent columns_c);
+
   struct Functions {
     GemmFunction<float>* sgemm;
     GemmFunction<double>* dgemm;
     GemvFunction<float>* sgemv;
     GemvFunction<double>* dgemv;
+    SymmetricFunction* dsymm;
     Extent (*int_bits)();
     Extent (*get_threads)();
     void (*set_threads)(Extent threads);

@@ -118,6 +118,8 @@ LIMITS = (
     Limit("address space: 1 GB", "products threads=2 products", "ulimit -v 1024000; ", long=True),
     Limit("address space: plenty", "products threads=2 products", "ulimit -v 8192000; "),
     Limit("address space: 2 MB left", "products wait=300 as=2 products"),
+    Limit("address space: 2 MB left since it began", "begin as=2 products products"),
+    Limit("address space: nothing left any more", "products wait=300 as=0 products"),
     Limit("address space: 2 MB left, and new problems", "products wait=300 as=2 others", long=True),
     Limit("address space: 100 MB left", "products wait=300 as=100 products threads=2 products", long=True),
     Limit("data: 100 MB", "products threads=2 products", "ulimit -d 102400; "),
