@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import interposers
@@ -97,14 +98,23 @@ class Databases(Tests):
 
     def test_one_process_of_a_tree_tells_without_the_command(self):
         for database, reason in self.unusable():
-            process = self.preloaded(
-                database, "sh", "-c",
-                f"for i in 1 2 3; do echo | {FILES.caller} calls=3 until_eof & done; wait; "
-                f"{FILES.caller} calls=3")
-            self.assertEqual(process.returncode, 0, process.stderr)
-            self.assertEqual(process.stderr.count("cannot use the database"), 1,
-                             f"{database}: {process.stderr}")
-            self.assertIn(reason, process.stderr)
+            # The first three live until one of them has told; the last one finds that it was told.
+            script = (f"exec 3<&0; for i in 1 2 3; do {FILES.caller} calls=3 until_eof <&3 & done; wait; "
+                      f"{FILES.caller} calls=3")
+            process = subprocess.Popen(
+                ["sh", "-c", script], text=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment(LD_PRELOAD=FILES.library, ATTUNE_BLAS_RUNTIME=FILES.attune_library,
+                                ATTUNE_DB=str(database)))
+            end_if_nothing_is_told = threading.Timer(60, process.kill)
+            end_if_nothing_is_told.start()
+            told = process.stderr.readline()
+            _, rest = process.communicate()
+            end_if_nothing_is_told.cancel()
+            self.assertEqual(process.returncode, 0, told + rest)
+            self.assertEqual((told + rest).count("cannot use the database"), 1,
+                             f"{database}: {told}{rest}")
+            self.assertIn(reason, told + rest)
 
     def test_one_in_a_folder_that_was_deleted_is_told(self):
         gone = self.folder / "gone"

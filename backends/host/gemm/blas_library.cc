@@ -265,6 +265,10 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
       new BlasLibrary(*object, functions, threads, dialect.serial_multiplications));
   library->blis_ = blis;
   if (blis.has_value()) library->openmp_ = OpenMpOf(*object);
+  if (!object->was_loaded()) {
+    const ThreadCountGate::Pass pass(library->gate_, threads.running);
+    library->AwaitMemoryOf(threads.running);
+  }
   library->version_ = VersionIn(version.c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
@@ -318,9 +322,28 @@ Status BlasLibrary::Prepare(int callers, int threads) {
     // Start the threads right after the check, so that no call starts any.
     const DefaultFloatEnvironment floats;
     const ThreadCountGate::Pass pass(gate_, threads);
+    AwaitMemoryOf(threads);
   }
   if (!is_limited) MakeMemory(callers);
   return Status::Ok();
+}
+
+void BlasLibrary::AwaitMemoryOf(int threads) const {
+  if (threads_.kind() != LibraryThreads::Kind::kKept || threads <= 1) return;
+  // Enough rows for each thread, so that all of them take part.
+  constexpr int64_t kRowsOfThread = 64;
+  constexpr int64_t kOtherSizes = 64;
+  const std::vector<float> a(static_cast<size_t>(threads * kRowsOfThread * kOtherSizes), 1.0f);
+  const std::vector<float> b(kOtherSizes * kOtherSizes, 1.0f);
+  std::vector<float> c(a.size());
+  MatrixProduct product{.m = threads * kRowsOfThread, .n = kOtherSizes, .k = kOtherSizes};
+  product.a = reinterpret_cast<const std::byte*>(a.data());
+  product.b = reinterpret_cast<const std::byte*>(b.data());
+  product.c = reinterpret_cast<std::byte*>(c.data());
+  product.lda = product.ldc = product.m;
+  product.ldb = kOtherSizes;
+  product.beta = 0;
+  CallGemm(DataType::kF32, product);
 }
 
 void BlasLibrary::MakeMemory(int callers) {
@@ -330,8 +353,7 @@ void BlasLibrary::MakeMemory(int callers) {
   }
   if (functions_->take_memory == nullptr || functions_->give_memory == nullptr) return;
   constexpr int kForCalls = 0;  // The kind of memory that calls take.
-  // Threads that the library has just started may take some before a call does.
-  constexpr int kSpares = 2;
+  constexpr int kSpares = 2;  // For threads of the program that compute at the same time.
   const std::lock_guard<std::mutex> lock(memory_mutex_);
   std::vector<void*> taken;
   for (int i = 0; i < callers + kSpares; ++i) taken.push_back(functions_->take_memory(kForCalls));

@@ -98,6 +98,9 @@ class BlasLibrary {
   // kUnavailable if a symbol of the object around `mark` is bound to another library.
   static Status CheckBindings(const void* mark);
   void CallGemm(DataType type, const MatrixProduct& product) const;
+  // Returns when `threads` threads that OpenBLAS has just started have taken their memory, which
+  // they ask for again and again if it is refused. REQUIRES: a pass for as many threads.
+  void AwaitMemoryOf(int threads) const;
   // Allocates the library's memory for `callers` concurrent calls; for one if the library is BLIS.
   void MakeMemory(int callers);
   // False if memory may be refused to a call: then BLIS ends the process, and OpenBLAS ends it or
