@@ -59,11 +59,13 @@ if(XSMM_INCLUDE_DIR AND XSMM_LIBRARY AND XSMM_NO_BLAS_LIBRARY)
   add_library(attune_xsmm INTERFACE)
   target_include_directories(attune_xsmm SYSTEM INTERFACE ${XSMM_INCLUDE_DIR})
   # At load, libxsmm opens the lock file /tmp/.libxsmm.UID, follows symbolic links there, keeps any descriptor
-  # number, and closes that number at exit. A guest must not do that: xsmm_gemm.cc defines these calls instead.
+  # number, and closes that number at exit. It unmaps its kernels at exit, too, while other threads may run them. A guest
+  # must not do that: xsmm_gemm.cc defines these calls instead.
   set(xsmm_copy "${CMAKE_BINARY_DIR}/lib/libattune_xsmm.a")
   add_custom_command(OUTPUT "${xsmm_copy}"
-    COMMAND "${CMAKE_OBJCOPY}" --redefine-sym open=attune_xsmm_open "${XSMM_LIBRARY}" "${xsmm_copy}"
-    DEPENDS "${XSMM_LIBRARY}" COMMENT "Copying libxsmm without its lock file" VERBATIM)
+    COMMAND "${CMAKE_OBJCOPY}" --redefine-sym open=attune_xsmm_open
+            --redefine-sym atexit=attune_xsmm_atexit "${XSMM_LIBRARY}" "${xsmm_copy}"
+    DEPENDS "${XSMM_LIBRARY}" COMMENT "Copying libxsmm without its lock file and exit code" VERBATIM)
   add_custom_target(attune_xsmm_copy DEPENDS "${xsmm_copy}")
   add_dependencies(attune_xsmm attune_xsmm_copy)
   target_link_libraries(attune_xsmm INTERFACE "${xsmm_copy}" ${XSMM_NO_BLAS_LIBRARY}

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/fork_gate.h"
 #include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
@@ -76,7 +77,13 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
   // could be overtaken by an exit.
   if (!options.database.empty()) LoadSqlLibrary();
   runtime->stop_at_exit_.emplace(
-      [made = runtime.get()](std::chrono::nanoseconds left) { (void)made->StopBackground(left); },
+      [made = runtime.get()](std::chrono::nanoseconds left) {
+        const int64_t deadline_ns = SteadyNowNs() + left.count();
+        (void)made->StopBackground(left);
+        // For threads of the program that are inside of a library.
+        const int64_t left_ns = std::max<int64_t>(deadline_ns - SteadyNowNs(), 0);
+        (void)ForkGate::AwaitOthers(std::chrono::nanoseconds(left_ns));
+      },
       [made = runtime.get()] { made->TellSummary(); });
   return runtime;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 
 namespace attune {
 
@@ -18,8 +19,32 @@ class ForkGate {
 
   ForkGate();
   ~ForkGate();
+
+  // Waits until the gates of all other threads have ended, at most `timeout`. False if they have
+  // not.
+  static bool AwaitOthers(std::chrono::nanoseconds timeout);
+
   ForkGate(const ForkGate&) = delete;
   ForkGate& operator=(const ForkGate&) = delete;
+};
+
+// Keeps a fork() from copying some state half changed. The forking thread calls both functions,
+// once per fork(), when the gates have ended. Owned by that state, as its last member.
+class ForkWatcher {
+ public:
+  using Before = std::function<void()>;
+  using After = std::function<void(bool is_child)>;  // In the parent, and in the child.
+
+  // `before` runs before what libraries do that were loaded earlier.
+  ForkWatcher(Before before, After after);
+  ~ForkWatcher();
+  ForkWatcher(const ForkWatcher&) = delete;
+  ForkWatcher& operator=(const ForkWatcher&) = delete;
+
+ private:
+  friend class Gatekeeper;
+  const Before before_;
+  const After after_;
 };
 
 }  // namespace attune

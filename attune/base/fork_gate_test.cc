@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -99,6 +100,42 @@ TEST(ForkGateTest, AThreadDoesNotWaitForItself) {
   EXPECT_EQ(InChild([] { return 0; }), 0);
 
   EXPECT_LT(Clock::now() - begin, ForkGate::kLongestWait);
+}
+
+TEST(ForkGateTest, TheGatesOfOthersAreAwaited) {
+  std::latch is_inside(1);
+  std::latch go_on(1);
+  std::thread other([&] {
+    const ForkGate gate;
+    is_inside.count_down();
+    go_on.wait();
+  });
+  is_inside.wait();
+  const ForkGate mine;
+
+  EXPECT_FALSE(ForkGate::AwaitOthers(std::chrono::milliseconds(1)));
+  go_on.count_down();
+  EXPECT_TRUE(ForkGate::AwaitOthers(std::chrono::seconds(10)));
+
+  other.join();
+}
+
+TEST(ForkWatcherTest, ItIsCalledOnceBeforeAndAfterAFork) {
+  int before = 0;
+  int in_parent = 0;
+  int in_child = 0;
+  const auto make = [&] {
+    return std::make_unique<ForkWatcher>(
+        [&] { ++before; }, [&](bool is_child) { ++(is_child ? in_child : in_parent); });
+  };
+  const auto first = make();
+  const auto second = make();
+  make().reset();
+
+  EXPECT_EQ(InChild([&] { return before == 2 && in_child == 2 && in_parent == 0 ? 0 : 1; }), 0);
+
+  EXPECT_EQ(before, 2);
+  EXPECT_EQ(in_parent, 2);
 }
 
 }  // namespace

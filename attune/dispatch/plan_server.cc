@@ -179,8 +179,9 @@ Result<Serving> PlanServer::ServeFrugally(const Problem& problem,
 
 Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_limit_bytes,
                                   Launches launches) {
-  auto serving = [&] {
+  auto serving = [&]() -> Result<Serving> {
     const ForkGate gate;
+    if (IsLeftBehind()) return ResourceExhausted("The program is exiting.");
     return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
   }();
   // A plan that exceeds the workspace of the caller is for the caller to change.
@@ -190,6 +191,11 @@ Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_lim
   if (!is_limited) return serving;
   Tell(ServerEvent::kSkipped, problem, nullptr, serving.error().message());
   return ServeFrugally(problem, workspace_limit_bytes);
+}
+
+// Libraries destroy static objects at exit that they need to prepare a problem.
+bool PlanServer::IsLeftBehind() const {
+  return stop_ns_ != 0 && stopping_thread_.load() != std::this_thread::get_id();
 }
 
 // A call on a queue that does not tell fails, and is worth no tuning: a capture may be void.
@@ -492,6 +498,7 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   const int64_t now_ns = SteadyNowNs();
   const int64_t deadline_ns = now_ns + timeout.count();
   int64_t not_stopped = 0;
+  stopping_thread_.store(std::this_thread::get_id());
   stop_ns_.compare_exchange_strong(not_stopped, now_ns);
   // An exit destroys the static objects of a running compiler, which would crash the program.
   const int64_t compiler_ns = compilers_at_work_ > 0 ? stop_ns_ + kCompilerPatience.count() : 0;

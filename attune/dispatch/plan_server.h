@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "attune/base/program_threads.h"
@@ -125,7 +126,8 @@ class PlanServer {
   void Refresh();
   // Whether nothing is left to be done in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Stops background work; later calls use only what is ready. Drops work that has not begun.
+  // Stops background work; later calls use only what is ready, and in other threads than this one
+  // nothing that they have to prepare. Drops work that has not begun.
   // Returns true if all of it ended within `timeout`; the rest continues. Waits for a compiler that
   // runs in this process until kCompilerPatience after the first call.
   bool StopBackground(std::chrono::nanoseconds timeout);
@@ -167,6 +169,8 @@ class PlanServer {
   // Ok if a call may get a new plan. kResourceExhausted if the program has limited itself since the
   // run time was created.
   Status WhyNotNow() const;
+  // True for a thread that calls while another one has stopped the background.
+  bool IsLeftBehind() const;
   // The plan for a call that WhyNotNow() refuses: a frugal one, or one that fails with `why` if the
   // caller computes instead.
   Plan* FindOrMakeLimited(const Problem& problem, uint64_t workspace_limit_bytes,
@@ -219,6 +223,7 @@ class PlanServer {
   std::atomic<int64_t> last_miss_ns_{0};
   std::atomic<int> compilers_at_work_{0};  // In the background.
   std::atomic<int64_t> stop_ns_{0};        // First StopBackground(); 0: not yet.
+  std::atomic<std::thread::id> stopping_thread_{};
   PlanCache cache_;
   QueueMemory queue_memory_;
   RecordingQueues* const recording_queues_;  // The device's; null if it has none.

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -53,6 +55,26 @@ struct Wanted {
   ElfW(Addr) base;
   std::string build_id;
 };
+
+// The memory of an object that the dynamic linker has made read-only after it relocated it.
+struct ReadOnly {
+  ElfW(Addr) base;
+  uintptr_t begin = 0, end = 0;
+};
+
+int CollectReadOnly(dl_phdr_info* object, size_t, void* data) {
+  auto* wanted = static_cast<ReadOnly*>(data);
+  if (object->dlpi_addr != wanted->base) return 0;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_GNU_RELRO) continue;
+    // As the dynamic linker does: only whole pages.
+    wanted->begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
+    wanted->end = (object->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;
+  }
+  return 1;
+}
 
 int CollectBuildId(dl_phdr_info* object, size_t, void* data) {
   auto* wanted = static_cast<Wanted*>(data);
@@ -145,6 +167,23 @@ SharedLibrary::SharedLibrary(void* handle, bool was_loaded)
   Wanted wanted{map->l_addr, ""};
   ::dl_iterate_phdr(CollectBuildId, &wanted);
   build_id_ = wanted.build_id.empty() ? FingerprintOfFile(path_) : wanted.build_id;
+}
+
+void SharedLibrary::SkipExitCode() const {
+  link_map* map = nullptr;
+  if (::dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return;
+  ElfW(Dyn)* entry = map->l_ld;
+  while (entry->d_tag != DT_NULL && entry->d_tag != DT_FINI_ARRAYSZ) ++entry;
+  if (entry->d_tag == DT_NULL) return;
+  ReadOnly sealed{.base = map->l_addr};
+  ::dl_iterate_phdr(CollectReadOnly, &sealed);
+  const auto address = reinterpret_cast<uintptr_t>(&entry->d_un.d_val);
+  const bool is_sealed = sealed.begin <= address && address < sealed.end;
+  auto* const begin = reinterpret_cast<void*>(sealed.begin);
+  const size_t size = sealed.end - sealed.begin;
+  if (is_sealed && ::mprotect(begin, size, PROT_READ | PROT_WRITE) != 0) return;
+  entry->d_un.d_val = 0;  // The size of the list of functions.
+  if (is_sealed) ::mprotect(begin, size, PROT_READ);
 }
 
 void* SharedLibrary::Find(const char* name) const { return ::dlsym(handle_, name); }

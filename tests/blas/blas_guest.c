@@ -13,6 +13,7 @@
  *   chdir=FOLDER
  *   chroot=FOLDER
  *   fork             continues in a child; the parent waits and returns its exit status
+ *   forks=N          starts N children one after the other, each of which computes two products
  *   daemon           continues in a child with its own session; the parent exits at once
  *   compute          starts a thread that computes until the end
  *   stamp=FILE       writes the seconds of CLOCK_MONOTONIC there
@@ -55,8 +56,9 @@ static void Sleep(long ms) {
   nanosleep(&pause, NULL);
 }
 
-static void Product(int number) {
-  const int m = 3 + number % 50, n = 2 + number / 50 % 50, k = 4 + number % 7;
+/* Products of a depth of up to 64 are shared among threads by some libraries. */
+static void Product(int number, int depths) {
+  const int m = 3 + number % 50, n = 2 + number / 50 % 50, k = 4 + number % depths;
   static __thread float a[kMaxSize * kMaxSize], b[kMaxSize * kMaxSize], c[kMaxSize * kMaxSize];
   for (int i = 0; i < m * k; ++i) a[i] = 2;
   for (int i = 0; i < k * n; ++i) b[i] = 3;
@@ -138,7 +140,7 @@ static void CheckStandard(void) {
 }
 
 static void* Compute(void* unused) {
-  for (int i = 0;; ++i) Product(i % 2000);
+  for (int i = 0;; ++i) Product(i % 2500, kMaxSize - 4);
   return unused;
 }
 
@@ -160,12 +162,26 @@ static void Fork(void) {
   exit(WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status));
 }
 
+static void Forks(int count) {
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Product(50 * i, 7);
+      Product(2499, kMaxSize - 4);
+      _exit(0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) Fail(2, "fork");
+    if (status != 0) Fail(8, "a child failed");
+  }
+}
+
 static void Products(const char* text) {
   static int next;
   const int count = atoi(text);
   const char* pause = strchr(text, ':');
   for (int i = 0; i < count; ++i) {
-    Product(next++);
+    Product(next++, 7);
     if (pause != NULL) Sleep(atol(pause + 1));
   }
 }
@@ -202,6 +218,8 @@ static void Step(const char* step) {
     if (chroot(text) != 0 || chdir("/") != 0) Fail(2, text);
   } else if (IS("fork")) {
     Fork();
+  } else if (IS("forks")) {
+    Forks(atoi(text));
   } else if (IS("daemon")) {
     if (fork() != 0) _exit(0);
     setsid();

@@ -26,6 +26,10 @@ TIMEOUT_S = 60
 LONGEST_EXIT_S = 0.5
 SLACK_S = 0.7
 
+# As attune chooses, and each solver by force.
+PRODUCT_SOLVERS = ({}, *({"ATTUNE_FORCE": f"host.{name}-gemm"} for name in
+                         ("openblas", "blis", "libxsmm", "onednn", "packed", "eigen", "reference")))
+
 
 def guest(folder, *steps, preload=None, **variables):
     """Returns (command, environment) of the guest with attune and a database in `folder`."""
@@ -298,6 +302,11 @@ class Exit(Guests):
     def test_while_a_thread_computes(self):
         self.assert_quick("products=5", "compute", "sleep=300")
 
+    def test_while_threads_compute_with_each_solver(self):
+        for choice in PRODUCT_SOLVERS * 4:
+            with self.subTest(choice=choice):
+                self.assert_quick("products=5", "compute", "compute", "compute", "sleep=200", **choice)
+
     def test_with_a_tuner_that_does_not_answer(self):
         tuner = self.folder / "silent"
         tuner.write_text(f"#!/bin/sh\ntrap '' TERM HUP INT\ntouch {self.folder}/begun\nexec sleep 60\n")
@@ -320,6 +329,13 @@ class Exit(Guests):
         self.addCleanup(turn.close)
         fcntl.flock(turn, fcntl.LOCK_EX)
         self.assert_quick("products=5", "sleep=300")
+
+
+class Forks(Guests):
+    def test_while_threads_compute_with_each_solver(self):
+        for choice in PRODUCT_SOLVERS * 2:
+            with self.subTest(choice=choice):
+                self.run_guest("products=5", "compute", "compute", "compute", "forks=30", **choice)
 
 
 class Files(Guests):

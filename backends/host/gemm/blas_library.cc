@@ -102,9 +102,6 @@ LibraryThreads::Kind KindOf(const SharedLibrary& object, const BlasDialect& dial
   return dialect.keeps_threads ? LibraryThreads::Kind::kKept : LibraryThreads::Kind::kPerCall;
 }
 
-// Slightly more than the memory that OpenBLAS takes for the lists of up to 64 threads.
-constexpr size_t kOpenBlasListBytes = size_t{640} << 10;
-
 // The cost is negligible next to waking threads.
 bool HasMemory(size_t bytes) {
   // Volatile, because compilers drop memory that is freed at once.
@@ -139,6 +136,15 @@ Status CheckOpening(const BlasDialect& dialect) {
   }
   if (!dialect.starts_threads_when_opened) return Status::Ok();
   return CheckThreads(ThreadsOfOpenBlas() - 1).WithContext("cannot open " + dialect.name);
+}
+
+Status AnotherLibrary(const SharedLibrary& object, const BlasDialect& dialect) {
+  return Unavailable(fmt::format(
+      "{} does not export {} and {}, so it is not {}. The Debian package {} brings one that does.",
+      object.path(), dialect.set_threads_symbol,
+      dialect.speaks_cblas ? "the CBLAS interface with 32-bit integers"
+                           : "bli_sgemm with 64-bit integers",
+      dialect.name, dialect.package));
 }
 
 // Threads inherit the rounding mode and the treatment of denormal numbers from their creator.
@@ -186,6 +192,7 @@ BlasDialect OpenBlasDialect() {
           .serial_multiplications = kOpenBlasSerialMultiplications,
           .starts_threads_when_opened = true,
           .keeps_threads = true,
+          .end_threads_symbol = "blas_thread_shutdown_",
           .take_memory_symbol = "blas_memory_alloc",
           .give_memory_symbol = "blas_memory_free",
           .own_symbols = {"gotoblas", "exec_blas", "blas_memory_alloc"}};
@@ -237,13 +244,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   const bool is_found = is_complete && set_threads != nullptr;
   const std::string version = is_found ? TextFrom(*object, dialect.version_symbol) : "";
   if (!is_found || (dialect.speaks_cblas && !Has32BitIntegers(version))) {
-    return Unavailable(
-        fmt::format("{} does not export {} and {}, so it is not {}. The Debian package {} brings "
-                    "one that does.",
-                    object->path(), dialect.set_threads_symbol,
-                    dialect.speaks_cblas ? "the CBLAS interface with 32-bit integers"
-                                         : "bli_sgemm with 64-bit integers",
-                    dialect.name, dialect.package));
+    return AnotherLibrary(*object, dialect);
   }
   ATTUNE_RETURN_IF_ERROR(CheckBindings(mark));
   int (*get_threads)() = nullptr;
@@ -257,18 +258,24 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   ThreadCount threads;
   threads.set = std::move(set);
   threads.kind = KindOf(*object, dialect);
-  threads.running = object->was_loaded() || get == nullptr ? 1 : get();
+  threads.count = object->was_loaded() || get == nullptr ? 1 : get();
+  threads.are_running = true;
+  int (*end_threads)() = nullptr;
+  if (threads.kind == LibraryThreads::Kind::kKept && !object->was_loaded()) {
+    if (dialect.end_threads_symbol != nullptr) find(dialect.end_threads_symbol, end_threads);
+    object->SkipExitCode();
+  }
+  if (end_threads != nullptr) threads.are_running = false;
   // If the program itself uses the library, it decides the number of threads, and attune cannot
   // know whether they run.
   if (object->was_loaded()) threads.get = std::move(get);
   std::unique_ptr<BlasLibrary> library(
       new BlasLibrary(*object, functions, threads, dialect.serial_multiplications));
+  // Threads that opening has started may still take their memory. Prepare() starts them anew, when
+  // the gate keeps a fork() out, which ends them, too.
+  if (end_threads != nullptr) end_threads();
   library->blis_ = blis;
   if (blis.has_value()) library->openmp_ = OpenMpOf(*object);
-  if (!object->was_loaded()) {
-    const ThreadCountGate::Pass pass(library->gate_, threads.running);
-    library->AwaitMemoryOf(threads.running);
-  }
   library->version_ = VersionIn(version.c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
@@ -298,7 +305,7 @@ BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
       functions_(std::make_unique<const Functions>(functions)),
       gate_(threads.set, threads.get),
       setting_of_program_(threads.get),
-      threads_(threads.kind, threads.running),
+      threads_(threads.kind, threads.count, threads.are_running),
       serial_multiplications_(serial_multiplications) {}
 
 BlasLibrary::~BlasLibrary() = default;
@@ -321,8 +328,8 @@ Status BlasLibrary::Prepare(int callers, int threads) {
   if (!are_running) {
     // Start the threads right after the check, so that no call starts any.
     const DefaultFloatEnvironment floats;
-    const ThreadCountGate::Pass pass(gate_, threads);
-    AwaitMemoryOf(threads);
+    const ThreadCountGate::Pass pass(gate_, threads_.count());
+    AwaitMemoryOf(threads_.count());
   }
   if (!is_limited) MakeMemory(callers);
   return Status::Ok();
@@ -353,7 +360,7 @@ void BlasLibrary::MakeMemory(int callers) {
   }
   if (functions_->take_memory == nullptr || functions_->give_memory == nullptr) return;
   constexpr int kForCalls = 0;  // The kind of memory that calls take.
-  constexpr int kSpares = 2;  // For threads of the program that compute at the same time.
+  constexpr int kSpares = 2;    // For threads of the program that compute at the same time.
   const std::lock_guard<std::mutex> lock(memory_mutex_);
   std::vector<void*> taken;
   for (int i = 0; i < callers + kSpares; ++i) taken.push_back(functions_->take_memory(kForCalls));
@@ -365,10 +372,12 @@ bool BlasLibrary::IsReady(int threads) {
 }
 
 bool BlasLibrary::FindsMemory(int64_t multiplications, int threads) const {
-  // Lists of the threads of a call.
+  // Slightly more than the lists of up to 64 threads of OpenBLAS. Where memory is locked, threads
+  // find none for their stacks either.
+  constexpr size_t kListBytes = size_t{640} << 10;
   constexpr size_t kBlisListBytes = size_t{16} << 10;
+  if (threads > 1 && !HasMemory(kListBytes)) return false;
   if (blis_.has_value() && !HasMemory(kBlisListBytes)) return false;
-  if (!blis_.has_value() && threads > 1 && !HasMemory(kOpenBlasListBytes)) return false;
   // Next to calls of more work than this two system calls do not count. BLIS does not pack smaller
   // products, or packs them in the memory that Prepare() has made.
   constexpr int64_t kManyMultiplications = int64_t{1} << 22;

@@ -37,6 +37,8 @@ struct BlasDialect {
   bool starts_threads_when_opened = false;
   // True if its variant with POSIX threads keeps them between calls.
   bool keeps_threads = false;
+  // int() that ends its threads until a call needs them; may be null.
+  const char* end_threads_symbol = nullptr;
   // void*(int) and void(void*) for the memory of each call, which the library keeps. A call waits
   // for ever if it gets none. May be null.
   const char* take_memory_symbol = nullptr;
@@ -90,7 +92,8 @@ class BlasLibrary {
     ThreadCountGate::SetFunction set;
     ThreadCountGate::GetFunction get;
     LibraryThreads::Kind kind;
-    int running;
+    int count;
+    bool are_running;
   };
   BlasLibrary(SharedLibrary object, const Functions& functions, const ThreadCount& threads,
               int64_t serial_multiplications);

@@ -8,12 +8,12 @@
 
 namespace attune::host {
 
-LibraryThreads::LibraryThreads(Kind kind, int running)
-    : kind_(kind), running_(std::max(running, 1)), checked_forks_(0) {
+LibraryThreads::LibraryThreads(Kind kind, int count, bool are_running)
+    : kind_(kind), running_(std::max(count, 1)), checked_forks_(kNotRunning) {
   static const int watches = ::pthread_atfork(
       nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); }, nullptr);
   (void)watches;
-  checked_forks_.store(Forks(), std::memory_order_relaxed);
+  if (are_running) checked_forks_.store(Forks(), std::memory_order_relaxed);
 }
 
 Status LibraryThreads::Check(int threads) {

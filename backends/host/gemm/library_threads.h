@@ -19,10 +19,13 @@ class LibraryThreads {
     kPerCaller,  // Each calling thread keeps its own: OpenMP.
     kPerCall,    // Every call starts new ones: BLIS with POSIX threads.
   };
-  // `running` counts the threads, with the caller, that run or were checked already.
-  LibraryThreads(Kind kind, int running);
+  // `count` threads, with the caller, run or were checked already. If they do not run, the next
+  // call of any kind starts them.
+  LibraryThreads(Kind kind, int count, bool are_running = true);
 
   Kind kind() const { return kind_; }
+  // Threads, with the caller, that run after Check().
+  int count() const { return running_.load(std::memory_order_relaxed); }
 
   // Checks that calls on `threads` threads, including the caller, may begin and start threads.
   // kResourceExhausted gives the reason.
@@ -49,6 +52,7 @@ class LibraryThreads {
   static uint64_t Forks() { return forks_.load(std::memory_order_relaxed); }
   bool MayStartForThisCaller(int threads) const;
 
+  static constexpr uint64_t kNotRunning = UINT64_MAX;
   static inline constinit std::atomic<uint64_t> forks_{0};
 
   const Kind kind_;

@@ -5,15 +5,19 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
+#include "attune/base/fork_gate.h"
 #include "attune/base/program_threads.h"
 
 namespace attune::host {
 
 // Calls that want the same number run at the same time; one that wants another waits until they are
-// done. Thread-safe; a call that wants what is set takes no lock.
+// done. A fork() waits until all calls are done, and keeps others out until it is over: a library
+// that is inside of a call is of no use in the child, and OpenBLAS ends its threads before a
+// fork(). Thread-safe; a call that wants what is set takes no lock.
 class ThreadCountGate {
  public:
   // `set` changes the library's setting and `get` reads it; both are called with the gate closed to
@@ -28,8 +32,14 @@ class ThreadCountGate {
   // While it lives, the library's setting is what it was asked for.
   class Pass {
    public:
-    Pass(ThreadCountGate& gate, int threads) : gate_(gate) { gate_.Enter(threads); }
-    ~Pass() { gate_.Leave(); }
+    Pass(ThreadCountGate& gate, int threads) : gate_(gate) {
+      gate_.Enter(threads);
+      ++passes_of_this_thread;
+    }
+    ~Pass() {
+      --passes_of_this_thread;
+      gate_.Leave();
+    }
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
@@ -38,6 +48,10 @@ class ThreadCountGate {
   };
 
  private:
+  // Passes that live, of all gates. In the static TLS block, so that access costs no call.
+  [[gnu::tls_model(
+      "initial-exec")]] static inline constinit thread_local int passes_of_this_thread = 0;
+
   // The setting in the upper half, how many are inside in the lower one.
   using State = uint64_t;
   static constexpr uint32_t kUnset = 0;
@@ -52,7 +66,12 @@ class ThreadCountGate {
 
   void Enter(int threads) {
     const auto wanted = static_cast<uint32_t>(threads);
-    if (!TryJoin(wanted)) EnterSlowly(wanted);
+    if (TryJoin(wanted)) {
+      // Either this sees that a fork() has begun, or the fork() sees this call inside.
+      if (!is_forking_.load()) return;
+      Leave();
+    }
+    EnterSlowly(wanted);
   }
 
   void Leave() {
@@ -69,6 +88,31 @@ class ThreadCountGate {
       return WakeWaiting();
     }
     if (InsideOf(state_.fetch_sub(1)) == 1) WakeWaiting();
+  }
+
+  // Leaves the mutex locked, so that the child finds it as it is.
+  void BeforeFork() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    is_forking_.store(true);
+    // A signal handler may fork in the middle of a call.
+    if (passes_of_this_thread == 0) {
+      waiting_.fetch_add(1);
+      changed_.wait(lock, [&] { return InsideOf(state_.load()) == 0; });
+      waiting_.fetch_sub(1);
+    }
+    (void)lock.release();
+  }
+
+  void AfterFork(bool is_child) {
+    is_forking_.store(false);
+    if (is_child) {
+      // The threads that waited are the parent's.
+      waiting_.store(0);
+      std::construct_at(&changed_);
+    } else {
+      changed_.notify_all();
+    }
+    mutex_.unlock();
   }
 
   bool TryJoin(uint32_t wanted) {
@@ -99,7 +143,8 @@ class ThreadCountGate {
   void EnterSlowly(uint32_t wanted) {
     std::unique_lock<std::mutex> lock(mutex_);
     waiting_.fetch_add(1);
-    changed_.wait(lock, [&] { return TryJoin(wanted) || TryChange(wanted); });
+    changed_.wait(lock,
+                  [&] { return !is_forking_.load() && (TryJoin(wanted) || TryChange(wanted)); });
     waiting_.fetch_sub(1);
     // Others may want the same.
     changed_.notify_all();
@@ -119,8 +164,11 @@ class ThreadCountGate {
   std::atomic<uint32_t> outside_{kUnset};
   std::atomic<uint32_t> ours_{kUnset};
   std::atomic<int> waiting_{0};
+  std::atomic<bool> is_forking_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
+  const ForkWatcher fork_watcher_{[this] { BeforeFork(); },
+                                  [this](bool is_child) { AfterFork(is_child); }};
 };
 
 }  // namespace attune::host

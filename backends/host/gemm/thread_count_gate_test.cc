@@ -1,6 +1,11 @@
 #include "backends/host/gemm/thread_count_gate.h"
 
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -93,6 +98,49 @@ TEST_F(ThreadCountGateTest, ThreadsWithManyWishesSeeTheirOwnAndAllGetThrough) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(wrong, 0);
   }
+}
+
+// Handlers of fork() have no context.
+std::latch* begun_to_fork = nullptr;
+
+TEST_F(ThreadCountGateTest, AForkWaitsForCallsThatAreInside) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "The sanitizer knows no fork beside threads.";
+#endif
+  ThreadCountGate gate(&Set);
+  std::latch is_inside(1);
+  std::latch is_forking(1);
+  begun_to_fork = &is_forking;
+  // Registered later than the gate, and so called before it.
+  ASSERT_EQ(::pthread_atfork(
+                [] {
+                  if (begun_to_fork != nullptr) begun_to_fork->count_down();
+                },
+                nullptr, nullptr),
+            0);
+  std::atomic<bool> has_left{false};
+  std::thread other([&] {
+    const ThreadCountGate::Pass pass(gate, 1);
+    is_inside.count_down();
+    is_forking.wait();
+    has_left = true;
+  });
+  is_inside.wait();
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10);  // Another number waits until nothing is inside.
+    const ThreadCountGate::Pass pass(gate, 2);
+    ::_exit(has_left && setting == 2 ? 0 : 1);
+  }
+
+  begun_to_fork = nullptr;
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  other.join();
+  const ThreadCountGate::Pass again(gate, 2);
+  EXPECT_EQ(setting, 2);
 }
 
 }  // namespace

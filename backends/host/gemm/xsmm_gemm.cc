@@ -26,6 +26,10 @@ extern "C" int attune_xsmm_open(const char*, int, ...) {
   errno = EACCES;
   return -1;
 }
+
+// Replaces atexit() in libxsmm, which would unmap its kernels while other threads run them. The
+// system takes the memory back.
+extern "C" int attune_xsmm_atexit(void (*)()) { return 0; }
 #endif
 
 namespace attune::host {
