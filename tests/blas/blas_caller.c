@@ -12,6 +12,8 @@
  *   eight=N      the same in each of 8 threads, with different shapes
  *   stderr=PATH  opens that file at descriptor 2
  *   raise=N      sends itself signal N
+ *   quick        ends with quick_exit(0)
+ *   late=N       calls with N other shapes in an exit handler that the program registers now
  *   leave        ends with _exit(5), which runs no exit handlers
  *   exec=KIND    starts this program anew with the remaining steps, by execv, execve, execvp,
  *                execvpe, execl, execlp, execle, fexecve or execveat; "none" fails to start any
@@ -78,6 +80,12 @@ static void Talk(int count) {
     printf("%d\n", i + 1);
     fflush(stdout);
   }
+}
+
+static int late;
+
+static void LateShapes(void) {
+  for (int n = 0; n < late; ++n) Shape(first + 5000 + n);
 }
 
 static void* ShapesInThread(void* range) {
@@ -236,6 +244,11 @@ static int Run(int argc, char** argv) {
       Hide(argv[i] + 5);
     } else if (strncmp(argv[i], "handler=", 8) == 0) {
       LeaveInHandler(atoi(argv[i] + 8));
+    } else if (strcmp(argv[i], "quick") == 0) {
+      quick_exit(0);
+    } else if (strncmp(argv[i], "late=", 5) == 0) {
+      late = atoi(argv[i] + 5);
+      atexit(LateShapes);
     } else if (strcmp(argv[i], "leave") == 0) {
       _exit(5);
     } else if (strcmp(argv[i], "until_eof") == 0) {

@@ -183,6 +183,30 @@ class Processes(Tests):
         self.assertIn("4000 problems recorded", process.stderr)
         self.assertEqual(self.problems(), 4000)
 
+    def test_quick_exit_loses_nothing(self):
+        process = self.record(FILES.caller, "shapes=50", "quick")
+
+        self.assertEqual((process.returncode, self.problems()), (0, 50), process.stderr)
+
+    def test_calls_of_exit_handlers_are_recorded_or_reported(self):
+        late = "calls in exit handlers and destructors are not recorded"
+        before = self.record(FILES.caller, "shapes=20", "late=5", tag="before")
+        self.assertEqual((self.problems("before"), late in before.stderr), (25, False), before.stderr)
+
+        # A handler that was registered before the first call runs after attune has ended.
+        after = self.record(FILES.caller, "late=5", "shapes=20", tag="after")
+        self.assertEqual((self.problems("after"), after.stderr.count(late)), (20, 1), after.stderr)
+
+    def test_without_proc_that_is_the_reason(self):
+        done = run("unshare", "-m", "sh", "-c", f"umount -l /proc && exec {FILES.caller} shapes=3",
+                   variables={"ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_BLAS": "record",
+                              "ATTUNE_DB": str(self.database), "LD_PRELOAD": FILES.library})
+        if "unshare" in done.stderr or "umount" in done.stderr:
+            refuse(f"/proc cannot be unmounted here: {done.stderr}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("/proc is not mounted", done.stderr)
+        self.assertNotIn("stack", done.stderr)
+
     def test_an_end_without_handlers_loses_nothing(self):
         process = self.record(FILES.caller, "shapes=500", "leave")
         self.assertEqual(process.returncode, 5)

@@ -1,9 +1,11 @@
-// _exit() and _Exit() of the program. They run no exit handlers, so these versions write the
-// recorded problems first. Python's worker processes end this way.
+// _exit(), _Exit() and quick_exit() of the program. They run no exit handlers, so these versions
+// write the recorded problems first. Python's worker processes end this way.
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "extensions/interposers/preload/service.h"
 
@@ -15,7 +17,9 @@ using Exit = void(int);
 // Found at the start, because a signal handler may call _exit().
 constinit Exit* next_exit = nullptr;
 
-__attribute__((constructor)) void FindNextExit() {
+__attribute__((constructor)) void PrepareToLeave() {
+  // Registered first, it runs last.
+  (void)std::at_quick_exit([] { attune::interposer::the_service.FlushRecords(); });
   next_exit = reinterpret_cast<Exit*>(::dlsym(RTLD_NEXT, "_exit"));
 }
 

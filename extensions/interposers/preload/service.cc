@@ -1,5 +1,7 @@
 #include "extensions/interposers/preload/service.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -56,9 +58,15 @@ bool Service::Begin(Preparation prepare) {
     case State::kLimited:
       tally_.Note(Outcome::kLimited);
       return false;
+    case State::kClosed:
+      if (is_recording_ && !late_product_was_said_.exchange(true)) {
+        Say("Problems of calls in exit handlers and destructors are not recorded. This message "
+            "appears once.");
+      }
+      tally_.Note(Outcome::kFailed);
+      return false;
     case State::kUntouched:
     case State::kFailed:
-    case State::kClosed:
       tally_.Note(Outcome::kFailed);
       return false;
   }
@@ -106,6 +114,10 @@ void Service::SayShortStack(bool is_recording) {
   SayLimit("too little is left of the stack of a thread");
   if (!is_recording || short_stack_was_said_.load(std::memory_order_relaxed)) return;
   if (short_stack_was_said_.exchange(true)) return;
+  // The stack is unknown then, and nothing of attune works.
+  if (::access("/proc/self/maps", R_OK) != 0) {
+    return Say("Nothing is recorded: /proc is not mounted.");
+  }
   Say("Problems of threads with less than %zu KiB of stack are not recorded. Increase the stack. "
       "This message appears once.",
       kCallStackBytes >> 10);

@@ -86,6 +86,7 @@ class Service {
   std::atomic<bool> refusal_was_said_ = false;
   std::atomic<bool> limit_was_said_ = false;
   std::atomic<bool> short_stack_was_said_ = false;
+  std::atomic<bool> late_product_was_said_ = false;
   std::atomic<bool> serves_known_only_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
   bool is_recording_ = false;   // Set before kServing.
