@@ -25,29 +25,22 @@ namespace {
 class SignalsTaken {
  public:
   SignalsTaken() {
-    sigset_t all;
-    ::sigfillset(&all);
+    const sigset_t all = All();
     ::sigprocmask(SIG_BLOCK, &all, &mask_);
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &usual, &child_);
   }
 
+  static sigset_t All() {
+    sigset_t all;
+    ::sigfillset(&all);
+    return all;
+  }
+
   void GiveBack() const {
     ::sigaction(SIGCHLD, &child_, nullptr);
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
-  }
-
-  // All signals that are not ignored.
-  static sigset_t Waited() {
-    sigset_t waited;
-    ::sigfillset(&waited);
-    for (int number = 1; number <= SIGRTMAX; ++number) {
-      struct sigaction action {};
-      const bool is_known = number != SIGCHLD && ::sigaction(number, nullptr, &action) == 0;
-      if (is_known && action.sa_handler == SIG_IGN) ::sigdelset(&waited, number);
-    }
-    return waited;
   }
 
  private:
@@ -131,7 +124,8 @@ bool HasEnded(pid_t program, int& status) {
 }
 
 int WaitFor(pid_t program) {
-  const sigset_t waited = SignalsTaken::Waited();
+  // Those that this process was told to ignore, too: the program may handle them.
+  const sigset_t waited = SignalsTaken::All();
   int status = 0;
   while (!HasEnded(program, status)) {
     siginfo_t signal{};

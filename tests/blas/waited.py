@@ -166,6 +166,19 @@ class Signals(Tests):
             output, errors = process.communicate("still here\n", timeout=PATIENCE_S)
         self.assertEqual((process.returncode, output), (0, "still here\n"), errors)
 
+    def test_one_that_was_ignored_reaches_a_program_that_handles_it(self):
+        # A shell without job control starts commands in the background so, and PostgreSQL handles SIGINT.
+        handler = ("import signal, sys\n"
+                   "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
+                   "print('begun', flush=True)\n"
+                   "sys.stdin.read()\n")
+        with subprocess.Popen(self.words(sys.executable, "-c", handler), env=environment(), text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as process:
+            self.assertEqual(process.stdout.readline(), "begun\n")
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(PATIENCE_S), 5)
+
     def test_no_signal_is_blocked_in_the_program(self):
         process = self.run_waited("grep", "-E", "SigBlk|SigPnd|ShdPnd", "/proc/self/status")
         self.assertEqual(set(re.findall(r"[0-9a-f]{16}", process.stdout)), {"0" * 16})
