@@ -110,7 +110,11 @@ std::optional<Number> TakeNumber(std::string_view text, size_t& at, std::string_
   const bool is_other =
       std::find(std::begin(kOtherUnits), std::end(kOtherUnits), word) != std::end(kOtherUnits);
   const std::string_view rest = text.substr(at);
-  const bool is_part = !rest.empty() && (IsWord(rest[0]) || rest[0] == '.') && !BeginsField(rest);
+  // A point behind a whole number ends a sentence.
+  const bool ends_sentence =
+      std::is_integral_v<Number> && rest.starts_with('.') && (rest.size() == 1 || !IsWord(rest[1]));
+  const bool is_part =
+      !rest.empty() && (IsWord(rest[0]) || rest[0] == '.') && !ends_sentence && !BeginsField(rest);
   const bool has_comma = at + 1 < text.size() && text[at] == ',' && IsDigit(text[at + 1]);
   if (is_other || is_part || has_comma) return std::nullopt;
   return value;
@@ -219,7 +223,8 @@ class OutputReader {
       const Marker marker = NextMarker(line.text, at);
       ReadUnnamed({line.text.substr(0, marker.begin), line.number}, at);
       if (marker.begin == line.text.size()) return Status::Ok();
-      ATTUNE_ASSIGN_OR_RETURN(at, ReadOp(line, marker));
+      const Line before{line.text.substr(0, marker.begin), line.number};
+      ATTUNE_ASSIGN_OR_RETURN(at, ReadOp(line, marker, WorkspaceAtEnd(before, at)));
     }
   }
 
@@ -265,8 +270,19 @@ class OutputReader {
                     lacks_workspace_));
   }
 
-  // Returns where the operation ends. Text without a time is no operation.
-  Result<size_t> ReadOp(const Line& line, const Marker& marker) {
+  // The workspace with which `line` ends, looked for from `from` on.
+  static std::optional<int64_t> WorkspaceAtEnd(const Line& line, size_t from) {
+    size_t at = FindWord(line.text, kWorkspace, from);
+    if (at >= line.text.size()) return std::nullopt;
+    at += kWorkspace.size();
+    const auto size_bytes = TakeWorkspace(line, at);
+    const bool is_at_end = line.text.find_first_not_of(" \t,;", at) == std::string_view::npos;
+    return size_bytes.ok() && is_at_end ? std::optional<int64_t>(*size_bytes) : std::nullopt;
+  }
+
+  // Returns where the operation ends. Text without a time is no operation. `before` is a workspace
+  // just before it, for an operation that has none of its own.
+  Result<size_t> ReadOp(const Line& line, const Marker& marker, std::optional<int64_t> before) {
     size_t end = line.text.size();
     for (const std::string_view other : kMarkers) {
       end = std::min(end, FindWord(line.text, other, marker.name_begin));
@@ -281,8 +297,10 @@ class OutputReader {
     }
     ATTUNE_RETURN_IF_ERROR(CheckHasWorkspace());
     named_.AddTime(std::string(op.text.substr(name_begin, name_end - name_begin)), *fields.time_ms);
-    lacks_workspace_ = fields.workspace_bytes.has_value() ? 0 : line.number;
-    named_.AddWorkspace(fields.workspace_bytes.value_or(0));
+    const std::optional<int64_t> workspace =
+        fields.workspace_bytes.has_value() ? fields.workspace_bytes : before;
+    lacks_workspace_ = workspace.has_value() ? 0 : line.number;
+    named_.AddWorkspace(workspace.value_or(0));
     return fields.end;
   }
 
