@@ -148,14 +148,20 @@ Result<TunerResults> TriedConfigs(Application& application, const ExportOptions&
 
 Result<int> ExportTried(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const TunerResults results, TriedConfigs(application, options));
+  const std::string missing = WhatIsMissing(results);
   std::string text;
   if (options.format == "t4") {
     text = WriteT4(results);
   } else {
-    ATTUNE_ASSIGN_OR_RETURN(text, WriteRecordedSpace(results));
+    auto space = WriteRecordedSpace(results);
+    if (!space.ok()) {
+      return missing.empty()
+                 ? space.error()
+                 : space.error().WithContext(fmt::format("{}: {}", options.results, missing));
+    }
+    text = std::move(*space);
   }
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, text));
-  const std::string missing = WhatIsMissing(results);
   if (options.json) {
     std::vector<std::string> left_out;
     if (results.lost.has_value()) left_out.push_back(missing);

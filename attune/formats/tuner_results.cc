@@ -433,6 +433,10 @@ std::string WhatIsMissing(const TunerResults& results) {
   if (!results.lost.has_value()) {
     return "the file has no closing braces, as that of a Kernel Tuner that has not ended";
   }
+  if (results.lost->name.empty()) {
+    return fmt::format("the file ends inside the key of an entry ({}), which is left out",
+                       Text(results.lost->place));
+  }
   return fmt::format("the file ends inside entry '{}' ({}), which is left out",
                      Excerpt(results.lost->name), Text(results.lost->place));
 }

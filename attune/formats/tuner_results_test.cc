@@ -103,6 +103,8 @@ TEST(TunerResultsTest, TheLostEntryIsNamedWithItsPlace) {
   EXPECT_EQ(lost(text.find("\"c\"", third)), (LostEntry{"64,Ã©", {7, 10}}));
   EXPECT_EQ(WhatIsMissing(*ReadTunerResults(text.substr(0, third + 3))),
             "the file ends inside entry '64' (line 7, column 1), which is left out");
+  EXPECT_EQ(WhatIsMissing(*ReadTunerResults(text.substr(0, third + 1))),
+            "the file ends inside the key of an entry (line 7, column 1), which is left out");
 }
 
 TEST(TunerResultsTest, EveryBeginningOfT4IsRefusedWithItsPlace) {
