@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scipy_octave.py has SciPy compute: programs_child.py OUTPUT (.npz)."""
+"""What programs.py has SciPy compute: programs_child.py OUTPUT (.npz)."""
 
 import sys
 
