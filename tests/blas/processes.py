@@ -349,6 +349,11 @@ class NoCalls(unittest.TestCase):
         self.assertEqual(self.run_watched(FILES.caller, "calls=1").stderr, "")
         self.assertEqual(self.run_watched(FILES.caller, "calls=1", ATTUNE_BLAS="off").stderr, "")
 
+    def test_a_program_whose_forked_child_calls_is_not_warned(self):
+        # Pre-forking servers and PostgreSQL compute in children alone.
+        self.assertEqual(self.run_watched(FILES.caller, "fork", "calls=1").stderr, "")
+        self.assertIn("No product arrived", self.run_watched(FILES.caller, "fork").stderr)
+
     def test_children_are_not_warned(self):
         process = self.run_watched("/usr/bin/env", "python3", "-c",
                                    "import subprocess, sys; subprocess.run(sys.argv[1:])",

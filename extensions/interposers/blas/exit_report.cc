@@ -21,14 +21,14 @@ void WarnOfNoCalls() {
     if (interposer::DefiningObject(name, path, sizeof path) == nullptr) continue;
     interposer::Say(
         "No product arrived in %s (process %d). It has a BLAS, %s, but called no gemm or gemv of "
-        "it for float or double. Processes that it started are not counted.",
+        "it for float or double. Programs that it started are not counted.",
         program_invocation_short_name, static_cast<int>(::getpid()), path);
     return;
   }
   interposer::Say(
       "No product arrived in %s (process %d), and no library that it has loaded defines one: it "
       "may use no BLAS, a BLAS linked statically, or one under other names (see docs/blas.md). "
-      "Processes that it started are not counted.",
+      "Programs that it started are not counted.",
       program_invocation_short_name, static_cast<int>(::getpid()));
 }
 

@@ -20,13 +20,13 @@ void WarnOfNoCalls() {
     if (interposer::DefiningObject(name, path, sizeof path) == nullptr) continue;
     interposer::Say(
         "No product arrived in %s (process %d). It has cuBLAS, %s, but called none of the "
-        "functions that docs/cublas.md lists. Processes that it started are not counted.",
+        "functions that docs/cublas.md lists. Programs that it started are not counted.",
         program_invocation_short_name, static_cast<int>(::getpid()), path);
     return;
   }
   interposer::Say(
       "No product arrived in %s (process %d), and it has no cuBLAS loaded: it may use none, or "
-      "one linked statically. Processes that it started are not counted.",
+      "one linked statically. Programs that it started are not counted.",
       program_invocation_short_name, static_cast<int>(::getpid()));
 }
 

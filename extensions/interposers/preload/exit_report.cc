@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "extensions/interposers/preload/message.h"
+#include "extensions/interposers/preload/service.h"
 
 namespace attune::interposer {
 namespace {
@@ -35,11 +36,15 @@ bool WasStartedByVerb() {
   return process != nullptr && std::strtol(process, nullptr, 10) == static_cast<long>(::getpid());
 }
 
+__attribute__((constructor)) void WatchChildren() {
+  if (WasStartedByVerb()) the_service.WatchChildren();
+}
+
 }  // namespace
 
 void ReportAtExit(const Tally& tally, void (*warn)()) {
   if (tally.is_counting()) SaySummary(tally);
-  if (!tally.any() && WasStartedByVerb()) warn();
+  if (!tally.any_in_family() && WasStartedByVerb()) warn();
 }
 
 }  // namespace attune::interposer

@@ -59,6 +59,7 @@ class Service {
   void FlushRecords();
 
   void Note(Outcome outcome) { tally_.Note(outcome); }
+  void WatchChildren() { tally_.WatchChildren(); }
   const Tally& tally() const { return tally_; }
 
  private:
