@@ -21,6 +21,7 @@ install_packages "${build_packages[@]}" "${tuned_libraries[@]}" "${test_packages
 
 step "Layers and limits"
 python3 tools/check_layers.py
+python3 tools/source_size.py
 
 options=(-DATTUNE_BUILD_BENCH=$benches)
 if [ "$benches" = ON ]; then
