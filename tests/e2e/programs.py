@@ -17,12 +17,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 import urllib.request
 
-from interposers import attuned, outside_environment, run, served
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "blas"))
+from interposers import attuned, outside_environment, run, served  # noqa: E402  pylint: disable=wrong-import-position
 
 CHILD = str(pathlib.Path(__file__).with_name("programs_child.py"))
 OPTIONS = None
