@@ -187,19 +187,7 @@ Status CheckStacksOfLibraries() {
   return is_known && bytes < kCallStackBytes ? StackTooSmall(bytes, "ulimit -s") : Status::Ok();
 }
 
-// The program's own threads take its signals. This thread takes only those that it causes itself,
-// because the program may page operands in on SIGSEGV.
-void LetOwnSignalsThrough() {
-  sigset_t own;
-  ::sigemptyset(&own);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
-    ::sigaddset(&own, signal);
-  }
-  ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
-}
-
 void* RunBody(void* argument) {
-  LetOwnSignalsThrough();
   const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
   try {
     (*body)();

@@ -22,6 +22,8 @@ Status ExpectThreads(int count);
 // has an OpenMP team of its own.
 extern constinit thread_local int team_of_this_thread;
 bool CheckTeam(int threads);
+// True if a call on `threads` OpenMP threads starts some of them.
+inline bool StartsTeam(int threads) { return threads > team_of_this_thread; }
 // True if this thread may call a library that uses `threads` OpenMP threads. OpenMP ends the
 // process if it cannot start a thread, so the first call with a larger number checks them.
 inline bool HasTeam(int threads) { return threads <= team_of_this_thread || CheckTeam(threads); }

@@ -1,11 +1,13 @@
 #include "backends/onednn/primitive_sequence.h"
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/guest_thread.h"
+#include "attune/base/signals_blocked.h"
 #include "backends/onednn/onednn_adapter.h"
 
 namespace attune::onednn {
@@ -123,6 +125,8 @@ void PrimitiveSequence::RunStep(const Step& step, const Arguments& arguments) {
 }
 
 Status PrimitiveSequence::Run(const Arguments& arguments) {
+  std::optional<SignalsBlocked> signals;
+  if (StartsTeam(threads_)) signals.emplace();
   if (!HasTeam(threads_)) {
     return ResourceExhausted(fmt::format(
         "cannot run oneDNN: the limits of this process leave too few threads for {}", threads_));

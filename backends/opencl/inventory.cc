@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/signals_blocked.h"
 #include "attune/kernel/kernel_file.h"
 
 namespace attune::opencl {
@@ -100,6 +101,8 @@ std::string DeviceEntry::CodeIdentity() const {
 void Inventory::Read() const {
   cl_platform_id platforms[kMaxPlatforms];
   cl_uint platform_count = 0;
+  // Drivers start threads here.
+  const SignalsBlocked signals;
   const cl_int code = clGetPlatformIDs(kMaxPlatforms, platforms, &platform_count);
   if (code == kPlatformNotFound || (code == CL_SUCCESS && platform_count == 0)) {
     missing_ =

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/signals_blocked.h"
 #include "attune/energy/powercap_counter.h"
 #include "backends/host/quiescence.h"
 
@@ -46,6 +47,8 @@ Result<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(const DeviceEntry& entr
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(entry.platform), 0};
   cl_int code = CL_SUCCESS;
+  // Drivers start threads here and with the first queue.
+  const SignalsBlocked signals;
   ContextHandle context(clCreateContext(properties, 1, &entry.device, nullptr, nullptr, &code));
   ATTUNE_RETURN_IF_ERROR(ClStatus(code, fmt::format("Cannot create a context on {}", entry.spec)));
   QueueHandle queue(clCreateCommandQueue(context.get(), entry.device, 0, &code));

@@ -1,6 +1,7 @@
 /* A program with a BLAS that changes its process as other programs do: blas_guest STEP...
  *
  *   products=N[:MS]  N products of different shapes, checked, with a pause after each
+ *   large=N          N products of 400 x 400 x 400, which libraries share among threads
  *   sleep=MS
  *   await=FILE       waits until the file is there
  *   closefrom=FD     closes every descriptor from FD on, as daemons do
@@ -16,6 +17,8 @@
  *   forks=N          starts N children one after the other, each of which computes two products
  *   daemon           continues in a child with its own session; the parent exits at once
  *   compute          starts a thread that computes until the end
+ *   crowd=N          N threads compute at the same time
+ *   own_signal       blocks a signal, sends it to this process and waits for it
  *   stamp=FILE       writes the seconds of CLOCK_MONOTONIC there
  *   exec             starts this program anew with the steps that follow
  */
@@ -25,6 +28,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +69,18 @@ static void Product(int number, int depths) {
   cblas_sgemm(102, 111, 111, m, n, k, 1, a, m, b, k, 0, c, m);
   for (int i = 0; i < m * n; ++i) {
     if (c[i] != 6.0f * (float)k) Fail(3, "a product is wrong");
+  }
+}
+
+static void Large(int count) {
+  enum { kSize = 400 };
+  static float a[kSize * kSize], b[kSize * kSize], c[kSize * kSize];
+  for (int i = 0; i < kSize * kSize; ++i) a[i] = b[i] = 1;
+  for (int i = 0; i < count; ++i) {
+    cblas_sgemm(102, 111, 111, kSize, kSize, kSize, 1, a, kSize, b, kSize, 0, c, kSize);
+  }
+  for (int i = 0; i < kSize * kSize; ++i) {
+    if (count > 0 && c[i] != kSize) Fail(3, "a product is wrong");
   }
 }
 
@@ -144,6 +160,31 @@ static void* Compute(void* unused) {
   return unused;
 }
 
+static void* ComputeSome(void* unused) {
+  for (int i = 0; i < 300; ++i) Product(i * 8 % 2500, kMaxSize - 4);
+  return unused;
+}
+
+static void Crowd(int count) {
+  pthread_t* threads = calloc((size_t)count, sizeof *threads);
+  for (int i = 0; i < count; ++i) {
+    if (pthread_create(&threads[i], NULL, ComputeSome, NULL) != 0) Fail(2, "pthread_create");
+  }
+  for (int i = 0; i < count; ++i) pthread_join(threads[i], NULL);
+  free(threads);
+}
+
+static void AwaitOwnSignal(void) {
+  const struct timespec patience = {2, 0};
+  sigset_t own;
+  sigemptyset(&own);
+  sigaddset(&own, SIGUSR1);
+  if (pthread_sigmask(SIG_BLOCK, &own, NULL) != 0) Fail(2, "pthread_sigmask");
+  if (kill(getpid(), SIGUSR1) != 0) Fail(2, "kill");
+  Sleep(1);
+  if (sigtimedwait(&own, NULL, &patience) != SIGUSR1) Fail(9, "another thread took the signal");
+}
+
 static void Stamp(const char* path) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -194,6 +235,8 @@ static void Step(const char* step) {
 #define IS(name) (length == sizeof(name) - 1 && strncmp(step, name, length) == 0)
   if (IS("products")) {
     Products(text);
+  } else if (IS("large")) {
+    Large(atoi(text));
   } else if (IS("sleep")) {
     Sleep(atol(text));
   } else if (IS("await")) {
@@ -223,6 +266,10 @@ static void Step(const char* step) {
   } else if (IS("daemon")) {
     if (fork() != 0) _exit(0);
     setsid();
+  } else if (IS("crowd")) {
+    Crowd(atoi(text));
+  } else if (IS("own_signal")) {
+    AwaitOwnSignal();
   } else if (IS("stamp")) {
     Stamp(text);
   } else if (IS("compute")) {

@@ -338,6 +338,18 @@ class Forks(Guests):
                 self.run_guest("products=5", "compute", "compute", "compute", "forks=30", **choice)
 
 
+class Threads(Guests):
+    def test_a_blocked_signal_reaches_no_thread_of_attune(self):
+        for choice in PRODUCT_SOLVERS:
+            with self.subTest(choice=choice):
+                self.run_guest("large=3", "own_signal", "products=5", "own_signal", **choice)
+
+    def test_more_threads_than_a_library_was_built_for(self):
+        for choice in ({}, {"ATTUNE_FORCE": "host.openblas-gemm"}):
+            with self.subTest(choice=choice):
+                self.run_guest("products=5", "crowd=200", **choice)
+
+
 class Files(Guests):
     """Files are truncated, overwritten and deleted while attune serves a program from them."""
 

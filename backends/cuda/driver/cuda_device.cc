@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/signals_blocked.h"
 #include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/driver/cuda_memory.h"
 #include "backends/cuda/driver/sample.h"
@@ -60,6 +61,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver, const
         fmt::format("Cannot open {} ({}): {}", entry.spec, entry.target.device, entry.reason));
   }
   std::unique_ptr<CudaDevice> device(new CudaDevice(driver, entry, nvrtc, nvml));
+  const SignalsBlocked signals;  // The driver starts threads.
   ATTUNE_RETURN_IF_ERROR(device->Check(
       driver.cuDevicePrimaryCtxRetain(&device->context_, entry.device), "Cannot create a context"));
   ATTUNE_RETURN_IF_ERROR(device->Enter());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/signals_blocked.h"
 #include "backends/host/shared_library.h"
 
 namespace attune::cuda {
@@ -61,6 +62,7 @@ Driver LoadDriver(const std::string& name) {
                     library->path(), VersionText(driver.version), VersionText(kLeastVersion));
     return driver;
   }
+  const SignalsBlocked signals;  // The driver starts threads.
   const Status initialised =
       CudaStatus(driver, driver.cuInit(0), "The driver cannot be initialised");
   driver.report.available = initialised.ok();

@@ -1,6 +1,10 @@
 #include "backends/host/gemm/blas_library.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cfenv>
 #include <cstdlib>
@@ -13,6 +17,7 @@
 #include "attune/base/guest_thread.h"
 #include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
+#include "attune/base/signals_blocked.h"
 #include "attune/base/usable_cores.h"
 #include "attune/ops/gemm/gemm.h"
 #include "backends/host/library_report.h"
@@ -70,6 +75,37 @@ std::string VersionIn(const char* text) {
   const size_t begin = all.find_first_of("0123456789");
   if (begin == std::string_view::npos) return std::string(all);
   return std::string(all.substr(begin, all.find(' ', begin) - begin));
+}
+
+// The threads that OpenBLAS was built for, out of "OpenBLAS 0.3.21 ... MAX_THREADS=64". It has
+// memory for twice as many calls and threads of its own at the same time, and crashes beyond that.
+int MostCallersOf(const std::string& config) {
+  constexpr std::string_view kField = "MAX_THREADS=";
+  constexpr int kFewest = 16;
+  const size_t at = config.find(kField);
+  const int built_for = at == config.npos ? 0 : std::atoi(config.c_str() + at + kField.size());
+  return std::max(built_for, kFewest);
+}
+
+// Places of threads that may call OpenBLAS. A thread keeps its place until it ends.
+std::atomic<int> places_taken{0};
+std::atomic<pid_t> places_owner{0};  // A child has one of the threads of its parent.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool has_place = false;
+
+struct PlaceOfThread {
+  ~PlaceOfThread() { places_taken.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+bool TakePlace(int most) {
+  const pid_t process = ::getpid();
+  if (places_owner.exchange(process) != process) places_taken.store(0);
+  if (places_taken.fetch_add(1, std::memory_order_relaxed) >= most) {
+    places_taken.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  thread_local const PlaceOfThread place;
+  has_place = true;
+  return true;
 }
 
 std::string TextFrom(const SharedLibrary& object, const char* symbol) {
@@ -217,7 +253,9 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   LibraryFiles files{dialect.file_names, dialect.own_symbols, dialect.may_be_programs_own};
   files.own_symbols.emplace_back(dialect.version_symbol);
   if (!SharedLibrary::IsInProcess(files)) ATTUNE_RETURN_IF_ERROR(CheckOpening(dialect));
+  // Opening may start threads.
   const DefaultFloatEnvironment floats;
+  const SignalsBlocked signals;
   Result<SharedLibrary> object = SharedLibrary::OpenUnmixed(files);
   if (!object.ok()) {
     return Unavailable(fmt::format("{} The Debian package {} brings it.", object.error().message(),
@@ -277,6 +315,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   library->blis_ = blis;
   if (blis.has_value()) library->openmp_ = OpenMpOf(*object);
   library->version_ = VersionIn(version.c_str());
+  library->most_callers_ = MostCallersOf(version);
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
 }
@@ -328,6 +367,7 @@ Status BlasLibrary::Prepare(int callers, int threads) {
   if (!are_running) {
     // Start the threads right after the check, so that no call starts any.
     const DefaultFloatEnvironment floats;
+    const SignalsBlocked signals;
     const ThreadCountGate::Pass pass(gate_, threads_.count());
     AwaitMemoryOf(threads_.count());
   }
@@ -387,12 +427,15 @@ bool BlasLibrary::FindsMemory(int64_t multiplications, int threads) const {
 
 bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
   assert(type == DataType::kF32 || type == DataType::kF64);
+  if (!blis_.has_value() && !has_place && !TakePlace(most_callers_)) return false;
   const int64_t elements = product.m * product.n;
   // Next to so small a product the gate is felt.
   if (elements <= serial_multiplications_ && elements * product.k <= serial_multiplications_) {
     CallGemm(type, product);
     return true;
   }
+  std::optional<SignalsBlocked> signals;
+  if (threads_.StartInCall(threads)) signals.emplace();
   if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
   if (!FindsMemory(elements * product.k, threads)) return false;
   const FullTeam team(openmp_);
@@ -407,6 +450,9 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
 
 bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
   assert(product.m == 1 || product.n == 1);
+  if (!blis_.has_value() && !has_place && !TakePlace(most_callers_)) return false;
+  std::optional<SignalsBlocked> signals;
+  if (threads_.StartInCall(threads)) signals.emplace();
   if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;
   if (!FindsMemory(product.m * product.n * product.k, threads)) return false;
   const FullTeam team(openmp_);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "attune/base/guest_thread.h"
-
 namespace attune::host {
 
 LibraryThreads::LibraryThreads(Kind kind, int count, bool are_running)

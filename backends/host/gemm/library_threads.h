@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "attune/base/guest_thread.h"
 #include "attune/base/status.h"
 
 namespace attune::host {
@@ -44,6 +45,13 @@ class LibraryThreads {
       return Check(running_.load(std::memory_order_relaxed)).ok();
     }
     return threads <= 1 || kind_ == Kind::kKept || MayStartForThisCaller(threads);
+  }
+
+  // True if a call on `threads` threads starts some of them. Ask before MayCall(), which counts
+  // them as started.
+  bool StartInCall(int threads) const {
+    if (kind_ == Kind::kKept) return checked_forks_.load(std::memory_order_relaxed) != Forks();
+    return threads > 1 && (kind_ == Kind::kPerCall || StartsTeam(threads));
   }
 
  private:
