@@ -21,6 +21,7 @@
 #include "storage/sql/session_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/sql_database.h"
+#include "storage/sql/sqlite_settings.h"
 #include "storage/sql/text_table.h"
 #include "storage/sql/transaction.h"
 #include "storage/sql/trial_rows.h"
@@ -411,7 +412,10 @@ Result<std::unique_ptr<Connection>> ConnectTo(const std::filesystem::path& path,
 
 bool IsOnServer(const std::string& url_or_path) { return sql::NamesServer(url_or_path); }
 
-void LoadSqlLibrary() { sql::Connection::LoadLibrary(); }
+void LoadSqlLibrary() {
+  GuardSqliteForks();
+  sql::Connection::LoadLibrary();
+}
 
 Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_path,
                                                      const SqlStoreOptions& options) {

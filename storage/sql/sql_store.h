@@ -103,6 +103,7 @@ Status CheckMayBeDatabase(const std::filesystem::path& path);
 
 // Makes the static objects of the libraries that a store uses, now, a millisecond. What a program
 // registers with atexit() afterwards runs while they exist, whichever thread uses a store first.
+// From then on a fork() copies none of SQLite's global locks (GuardSqliteForks).
 void LoadSqlLibrary();
 
 // Whether a database is on a server, and so no file.

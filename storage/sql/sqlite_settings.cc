@@ -1,5 +1,9 @@
 #include "storage/sql/sqlite_settings.h"
 
+#include <cstddef>
+#include <iterator>
+
+#include "attune/base/fork_gate.h"
 #include "storage/sql/soci_headers.h"
 
 namespace attune {
@@ -7,6 +11,36 @@ namespace attune {
 void UseSqliteAlone() {
   (void)sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
   (void)sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+namespace {
+
+// The order in which SQLite takes them (sqlite3.h), so that no thread waits for another for ever.
+constexpr int kGlobalLocks[] = {
+    SQLITE_MUTEX_STATIC_MASTER, SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_VFS1,
+    SQLITE_MUTEX_STATIC_VFS2,   SQLITE_MUTEX_STATIC_VFS3, SQLITE_MUTEX_STATIC_LRU,
+    SQLITE_MUTEX_STATIC_LRU2,   SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MEM};
+
+void TakeGlobalLocks() {
+  for (const int lock : kGlobalLocks) {
+    sqlite_api::sqlite3_mutex_enter(sqlite_api::sqlite3_mutex_alloc(lock));
+  }
+}
+
+void GiveGlobalLocksBack() {
+  for (size_t i = std::size(kGlobalLocks); i-- > 0;) {
+    sqlite_api::sqlite3_mutex_leave(sqlite_api::sqlite3_mutex_alloc(kGlobalLocks[i]));
+  }
+}
+
+}  // namespace
+
+void GuardSqliteForks() {
+  // While it initialises itself SQLite holds one more lock.
+  (void)sqlite_api::sqlite3_initialize();
+  // Never destroyed: threads may still read at exit.
+  [[maybe_unused]] static const auto* const watcher =
+      new ForkWatcher([] { TakeGlobalLocks(); }, [](bool) { GiveGlobalLocksBack(); });
 }
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// How SQLite works in a process that is ours alone.
+// How SQLite works in a process of attune's own, and in that of another program.
 #pragma once
 
 namespace attune {
@@ -8,5 +8,11 @@ namespace attune {
 // cell. Of the whole process, so that it is for programs, not for libraries in other people's; to
 // be called before any database is opened. Changes nothing if it comes too late.
 void UseSqliteAlone();
+
+// From here on a fork() copies none of SQLite's global locks while another thread holds it: a child
+// could never open a database, of attune or of the program, which may use the same SQLite. They are
+// held for microseconds. Initialises SQLite. May be called often; only the first call does
+// something. Thread-safe.
+void GuardSqliteForks();
 
 }  // namespace attune
