@@ -1,5 +1,6 @@
 #include "backends/host/gemm/blas_library.h"
 
+#include <sched.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -77,36 +78,57 @@ std::string VersionIn(const char* text) {
   return std::string(all.substr(begin, all.find(' ', begin) - begin));
 }
 
-// The threads that OpenBLAS was built for, out of "OpenBLAS 0.3.21 ... MAX_THREADS=64". It has
-// memory for twice as many calls and threads of its own at the same time, and crashes beyond that.
-int MostCallersOf(const std::string& config) {
+// How many calls OpenBLAS has memory for at the same time, beside `threads` threads of its own:
+// twice the number that it was built for, out of "OpenBLAS 0.3.21 ... MAX_THREADS=64". It crashes
+// beyond that.
+int MostCallsOf(const std::string& config, int threads) {
   constexpr std::string_view kField = "MAX_THREADS=";
-  constexpr int kFewest = 16;
+  constexpr int kFewest = 8;
+  constexpr int kSpares = 4;
   const size_t at = config.find(kField);
   const int built_for = at == config.npos ? 0 : std::atoi(config.c_str() + at + kField.size());
-  return std::max(built_for, kFewest);
+  return std::max(2 * built_for - threads - kSpares, kFewest);
 }
 
-// Places of threads that may call OpenBLAS. A thread keeps its place until it ends.
+// The first threads that call OpenBLAS have a place for good, which costs nothing later. They may
+// be half as many as the most calls. Calls of further threads share the other half.
 std::atomic<int> places_taken{0};
+std::atomic<int> calls_of_others{0};
 std::atomic<pid_t> places_owner{0};  // A child has one of the threads of its parent.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool has_place = false;
 
-struct PlaceOfThread {
-  ~PlaceOfThread() { places_taken.fetch_sub(1, std::memory_order_relaxed); }
-};
-
-bool TakePlace(int most) {
-  const pid_t process = ::getpid();
-  if (places_owner.exchange(process) != process) places_taken.store(0);
-  if (places_taken.fetch_add(1, std::memory_order_relaxed) >= most) {
-    places_taken.fetch_sub(1, std::memory_order_relaxed);
-    return false;
+// For the time of a call.
+class PlaceInOpenBlas {
+ public:
+  // `most_calls` is 0 for a library without such a limit. Waits while there are too many calls.
+  explicit PlaceInOpenBlas(int most_calls) {
+    if (most_calls == 0 || has_place || TakePlace(most_calls / 2)) return;
+    is_shared_ = true;
+    while (calls_of_others.fetch_add(1) >= most_calls - most_calls / 2) {
+      calls_of_others.fetch_sub(1);
+      ::sched_yield();
+    }
   }
-  thread_local const PlaceOfThread place;
-  has_place = true;
-  return true;
-}
+  ~PlaceInOpenBlas() {
+    if (is_shared_) calls_of_others.fetch_sub(1);
+  }
+  PlaceInOpenBlas(const PlaceInOpenBlas&) = delete;
+  PlaceInOpenBlas& operator=(const PlaceInOpenBlas&) = delete;
+
+ private:
+  static bool TakePlace(int most) {
+    const pid_t process = ::getpid();
+    if (places_owner.exchange(process) != process) {
+      places_taken.store(0);
+      calls_of_others.store(0);
+    }
+    if (places_taken.load() >= most) return false;
+    has_place = places_taken.fetch_add(1) < most;
+    return has_place;
+  }
+
+  bool is_shared_ = false;
+};
 
 std::string TextFrom(const SharedLibrary& object, const char* symbol) {
   if (symbol == nullptr) return "";
@@ -315,7 +337,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   library->blis_ = blis;
   if (blis.has_value()) library->openmp_ = OpenMpOf(*object);
   library->version_ = VersionIn(version.c_str());
-  library->most_callers_ = MostCallersOf(version);
+  if (!blis.has_value()) library->most_calls_ = MostCallsOf(version, threads.count);
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
 }
@@ -427,7 +449,7 @@ bool BlasLibrary::FindsMemory(int64_t multiplications, int threads) const {
 
 bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
   assert(type == DataType::kF32 || type == DataType::kF64);
-  if (!blis_.has_value() && !has_place && !TakePlace(most_callers_)) return false;
+  const PlaceInOpenBlas place(most_calls_);
   const int64_t elements = product.m * product.n;
   // Next to so small a product the gate is felt.
   if (elements <= serial_multiplications_ && elements * product.k <= serial_multiplications_) {
@@ -450,7 +472,7 @@ bool BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads)
 
 bool BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
   assert(product.m == 1 || product.n == 1);
-  if (!blis_.has_value() && !has_place && !TakePlace(most_callers_)) return false;
+  const PlaceInOpenBlas place(most_calls_);
   std::optional<SignalsBlocked> signals;
   if (threads_.StartInCall(threads)) signals.emplace();
   if (!threads_.MayCall(threads) || !GivesFullTeam(openmp_, threads)) return false;

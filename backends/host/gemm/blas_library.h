@@ -62,7 +62,7 @@ class BlasLibrary {
 
   // gemm on `threads` threads of the library. REQUIRES: type is kF32 or kF64; sizes and leading
   // dimensions below 2^31. Returns false and writes nothing if its threads can no longer be
-  // started, or if as many threads call OpenBLAS as it was built for.
+  // started. Waits while more threads call OpenBLAS than it has memory for.
   bool Gemm(DataType type, const MatrixProduct& product, int threads);
   // Computes the same product with gemv. REQUIRES: product.m == 1 or product.n == 1.
   bool Gemv(DataType type, const MatrixProduct& product, int threads);
@@ -121,7 +121,7 @@ class BlasLibrary {
   const int64_t serial_multiplications_;
   std::string version_;
   std::string core_;
-  int most_callers_ = 0;  // Threads that may call OpenBLAS.
+  int most_calls_ = 0;  // At the same time; 0: any number.
 };
 
 // A BLAS that is opened when it is first asked for. Thread-safe.
