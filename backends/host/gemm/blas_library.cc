@@ -1,8 +1,7 @@
 #include "backends/host/gemm/blas_library.h"
 
+#include <pthread.h>
 #include <sched.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -78,23 +77,22 @@ std::string VersionIn(const char* text) {
   return std::string(all.substr(begin, all.find(' ', begin) - begin));
 }
 
-// How many calls OpenBLAS has memory for at the same time, beside `threads` threads of its own:
-// twice the number that it was built for, out of "OpenBLAS 0.3.21 ... MAX_THREADS=64". It crashes
-// beyond that.
+// How many calls OpenBLAS computes at the same time, beside `threads` threads of its own. It was
+// built for a number, "OpenBLAS 0.3.21 ... MAX_THREADS=64", and has memory for twice as many, its
+// own threads included. With 122 calls and 2 threads it crashed, with 64 never.
 int MostCallsOf(const std::string& config, int threads) {
   constexpr std::string_view kField = "MAX_THREADS=";
   constexpr int kFewest = 8;
   constexpr int kSpares = 4;
   const size_t at = config.find(kField);
   const int built_for = at == config.npos ? 0 : std::atoi(config.c_str() + at + kField.size());
-  return std::max(2 * built_for - threads - kSpares, kFewest);
+  return std::max(std::min(built_for, 2 * built_for - threads - kSpares), kFewest);
 }
 
 // The first threads that call OpenBLAS have a place for good, which costs nothing later. They may
 // be half as many as the most calls. Calls of further threads share the other half.
 std::atomic<int> places_taken{0};
 std::atomic<int> calls_of_others{0};
-std::atomic<pid_t> places_owner{0};  // A child has one of the threads of its parent.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool has_place = false;
 
 // For the time of a call.
@@ -117,11 +115,6 @@ class PlaceInOpenBlas {
 
  private:
   static bool TakePlace(int most) {
-    const pid_t process = ::getpid();
-    if (places_owner.exchange(process) != process) {
-      places_taken.store(0);
-      calls_of_others.store(0);
-    }
     if (places_taken.load() >= most) return false;
     has_place = places_taken.fetch_add(1) < most;
     return has_place;
@@ -129,6 +122,15 @@ class PlaceInOpenBlas {
 
   bool is_shared_ = false;
 };
+
+// A child has one of the threads of its parent.
+void CountPlacesAnewInChildren() {
+  static const int watches = ::pthread_atfork(nullptr, nullptr, [] {
+    places_taken.store(has_place ? 1 : 0);
+    calls_of_others.store(0);
+  });
+  (void)watches;
+}
 
 std::string TextFrom(const SharedLibrary& object, const char* symbol) {
   if (symbol == nullptr) return "";
@@ -367,7 +369,9 @@ BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
       gate_(threads.set, threads.get),
       setting_of_program_(threads.get),
       threads_(threads.kind, threads.count, threads.are_running),
-      serial_multiplications_(serial_multiplications) {}
+      serial_multiplications_(serial_multiplications) {
+  CountPlacesAnewInChildren();
+}
 
 BlasLibrary::~BlasLibrary() = default;
 
