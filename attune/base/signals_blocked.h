@@ -5,6 +5,8 @@
 
 #include <signal.h>
 
+#include <initializer_list>
+
 namespace attune {
 
 class SignalsBlocked {
