@@ -171,7 +171,8 @@ class Signals(Tests):
         handler = ("import signal, sys\n"
                    "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
                    "print('begun', flush=True)\n"
-                   "sys.stdin.read()\n")
+                   "while True:\n"  # Python may miss a signal that comes just before it reads.
+                   "    pass\n")
         with subprocess.Popen(self.words(sys.executable, "-c", handler), env=environment(), text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as process:
