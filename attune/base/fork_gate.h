@@ -19,17 +19,17 @@ class ForkGate {
 
   ForkGate();
   ~ForkGate();
-
-  // Waits until the gates of all other threads have ended, at most `timeout`. False if they have
-  // not.
-  static bool AwaitOthers(std::chrono::nanoseconds timeout);
-
   ForkGate(const ForkGate&) = delete;
   ForkGate& operator=(const ForkGate&) = delete;
+
+  // Waits at most `timeout` for the gates of all other threads to end. Returns false if they have
+  // not ended.
+  static bool AwaitOthers(std::chrono::nanoseconds timeout);
 };
 
 // Keeps a fork() from copying some state half changed. The forking thread calls both functions,
-// once per fork(), when the gates have ended. Owned by that state, as its last member.
+// once per fork(), when the gates have ended. If an object has that state, the watcher is its last
+// member.
 class ForkWatcher {
  public:
   using Before = std::function<void()>;

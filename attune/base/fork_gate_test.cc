@@ -34,6 +34,27 @@ int InChild(const std::function<int()>& body) {
   return WEXITSTATUS(status);
 }
 
+// A gate that lives in another thread until End().
+class GateOfAnotherThread {
+ public:
+  GateOfAnotherThread() { is_inside_.wait(); }
+  ~GateOfAnotherThread() { End(); }
+  void End() {
+    if (!thread_.joinable()) return;
+    may_end_.count_down();
+    thread_.join();
+  }
+
+ private:
+  std::latch is_inside_{1};
+  std::latch may_end_{1};
+  std::thread thread_{[this] {
+    const ForkGate gate;
+    is_inside_.count_down();
+    may_end_.wait();
+  }};
+};
+
 // Handlers of fork() have no context. Null: nobody waits for one.
 std::latch* has_begun_to_fork = nullptr;
 
@@ -68,14 +89,7 @@ TEST(ForkGateTest, AChildFindsNothingLockedThatIsLetGoBeforeTheGateEnds) {
 
 TEST(ForkGateTest, AForkWaitsNoLongerThanItMay) {
   if (!kForksBesideThreads) GTEST_SKIP() << "The sanitizer knows no fork beside threads.";
-  std::latch is_inside(1);
-  std::latch go_on(1);
-  std::thread other([&] {
-    const ForkGate gate;
-    is_inside.count_down();
-    go_on.wait();
-  });
-  is_inside.wait();
+  GateOfAnotherThread other;
 
   const auto begin = Clock::now();
   // A gate of the child's own does not wait for what the child does not have.
@@ -87,9 +101,6 @@ TEST(ForkGateTest, AForkWaitsNoLongerThanItMay) {
             }),
             0);
   EXPECT_GE(Clock::now() - begin, ForkGate::kLongestWait);
-
-  go_on.count_down();
-  other.join();
 }
 
 TEST(ForkGateTest, AThreadDoesNotWaitForItself) {
@@ -103,21 +114,12 @@ TEST(ForkGateTest, AThreadDoesNotWaitForItself) {
 }
 
 TEST(ForkGateTest, TheGatesOfOthersAreAwaited) {
-  std::latch is_inside(1);
-  std::latch go_on(1);
-  std::thread other([&] {
-    const ForkGate gate;
-    is_inside.count_down();
-    go_on.wait();
-  });
-  is_inside.wait();
+  GateOfAnotherThread other;
   const ForkGate mine;
 
   EXPECT_FALSE(ForkGate::AwaitOthers(std::chrono::milliseconds(1)));
-  go_on.count_down();
+  other.End();
   EXPECT_TRUE(ForkGate::AwaitOthers(std::chrono::seconds(10)));
-
-  other.join();
 }
 
 TEST(ForkWatcherTest, ItIsCalledOnceBeforeAndAfterAFork) {

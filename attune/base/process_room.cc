@@ -204,9 +204,9 @@ uint64_t RoomByUserLimit(const char* proc) {
 }
 
 uint64_t RoomInAddressSpace(const char* proc) {
-  if (!HasAddressLimit()) return kUnlimitedRoom;
   const uint64_t space = LimitOf(RLIMIT_AS);
   const uint64_t data = LimitOf(RLIMIT_DATA);
+  if (space == kUnlimitedRoom && data == kUnlimitedRoom) return kUnlimitedRoom;
   char text[128];
   if (!ReadText(proc, "self/statm", text, sizeof text)) return 0;
   // Pages: size, resident, shared, text, 0, data and stack.

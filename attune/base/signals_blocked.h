@@ -1,6 +1,6 @@
-// No signal of others is delivered to this thread, nor to threads that it starts, while one of
-// these lives: signals of a program are for its own threads. Threads get those that they cause
-// themselves, because a program may page memory in on SIGSEGV.
+// While an object lives, this thread and threads that it starts get only signals that they cause
+// themselves. Other signals of a program are for its own threads; SIGSEGV and its like get through
+// because a program may page memory in on them.
 #pragma once
 
 #include <signal.h>

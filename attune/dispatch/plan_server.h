@@ -126,10 +126,10 @@ class PlanServer {
   void Refresh();
   // Whether nothing is left to be done in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Stops background work; later calls use only what is ready, and in other threads than this one
-  // nothing that they have to prepare. Drops work that has not begun.
-  // Returns true if all of it ended within `timeout`; the rest continues. Waits for a compiler that
-  // runs in this process until kCompilerPatience after the first call.
+  // Stops background work; later calls use only what is ready. Later calls of other threads that
+  // need a new plan are refused or served frugally. Drops work that has not begun. Returns true if
+  // all of it ended within `timeout`; the rest continues. Waits for a compiler that runs in this
+  // process until kCompilerPatience after the first call.
   bool StopBackground(std::chrono::nanoseconds timeout);
   static constexpr std::chrono::nanoseconds kCompilerPatience{5'000'000'000};
 
@@ -169,7 +169,7 @@ class PlanServer {
   // Ok if a call may get a new plan. kResourceExhausted if the program has limited itself since the
   // run time was created.
   Status WhyNotNow() const;
-  // True for a thread that calls while another one has stopped the background.
+  // True if another thread has stopped the background.
   bool IsLeftBehind() const;
   // The plan for a call that WhyNotNow() refuses: a frugal one, or one that fails with `why` if the
   // caller computes instead.
@@ -221,9 +221,9 @@ class PlanServer {
   TuningClaims claims_;
   std::atomic<bool> is_refresh_pending_{false};
   std::atomic<int64_t> last_miss_ns_{0};
-  std::atomic<int> compilers_at_work_{0};  // In the background.
-  std::atomic<int64_t> stop_ns_{0};        // First StopBackground(); 0: not yet.
-  std::atomic<std::thread::id> stopping_thread_{};
+  std::atomic<int> compilers_at_work_{0};           // In the background.
+  std::atomic<int64_t> stop_ns_{0};                 // First StopBackground(); 0: not yet.
+  std::atomic<std::thread::id> stopping_thread_{};  // The last to call StopBackground().
   PlanCache cache_;
   QueueMemory queue_memory_;
   RecordingQueues* const recording_queues_;  // The device's; null if it has none.

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>

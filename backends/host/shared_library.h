@@ -50,9 +50,10 @@ class SharedLibrary {
   // other things under the same names.
   void* FindBeside(const void* address, const char* name) const;
 
-  // From here on the exit of the process runs none of the object's own code. For a library that
-  // waits there for threads of its own, while threads of the program may still compute with it.
-  // Does nothing where the system does not allow it. REQUIRES: !was_loaded().
+  // From here on the exit of the process calls none of the functions that the object lists for it
+  // (DT_FINI_ARRAY). For a library that waits there for threads of its own, while threads of the
+  // program may still compute with it. Does nothing where the system does not allow it. REQUIRES:
+  // !was_loaded().
   void SkipExitCode() const;
 
   // Returns true if the process had loaded it already: then it has other users.

@@ -124,7 +124,7 @@ bool HasEnded(pid_t program, int& status) {
 }
 
 int WaitFor(pid_t program) {
-  // Those that this process was told to ignore, too: the program may handle them.
+  // Ignored signals, too: the program may handle them.
   const sigset_t waited = SignalsTaken::All();
   int status = 0;
   while (!HasEnded(program, status)) {

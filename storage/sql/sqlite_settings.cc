@@ -8,18 +8,14 @@
 
 namespace attune {
 
-void UseSqliteAlone() {
-  (void)sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
-  (void)sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
-
 namespace {
 
-// The order in which SQLite takes them (sqlite3.h), so that no thread waits for another for ever.
+// SQLite 3.40 takes some of them while it holds others that stand before them here, and never the
+// other way round. So no thread waits for another for ever.
 constexpr int kGlobalLocks[] = {
-    SQLITE_MUTEX_STATIC_MASTER, SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_VFS1,
-    SQLITE_MUTEX_STATIC_VFS2,   SQLITE_MUTEX_STATIC_VFS3, SQLITE_MUTEX_STATIC_LRU,
-    SQLITE_MUTEX_STATIC_LRU2,   SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MEM};
+    SQLITE_MUTEX_STATIC_MAIN, SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_VFS1,
+    SQLITE_MUTEX_STATIC_VFS2, SQLITE_MUTEX_STATIC_VFS3, SQLITE_MUTEX_STATIC_LRU,
+    SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MEM};
 
 void TakeGlobalLocks() {
   for (const int lock : kGlobalLocks) {
@@ -34,6 +30,11 @@ void GiveGlobalLocksBack() {
 }
 
 }  // namespace
+
+void UseSqliteAlone() {
+  (void)sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+  (void)sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
 
 void GuardSqliteForks() {
   // While it initialises itself SQLite holds one more lock.

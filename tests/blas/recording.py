@@ -189,7 +189,7 @@ class Processes(Tests):
         self.assertEqual((process.returncode, self.problems()), (0, 50), process.stderr)
 
     def test_calls_of_exit_handlers_are_recorded_or_reported(self):
-        late = "calls in exit handlers and destructors are not recorded"
+        late = "that run after attune has ended are not recorded"
         before = self.record(FILES.caller, "shapes=20", "late=5", tag="before")
         self.assertEqual((self.problems("before"), late in before.stderr), (25, False), before.stderr)
 

@@ -32,7 +32,7 @@ def main():
     values = {name: measure["value"] for name, measure in counted.items()}
     if values != EXPECTED:
         print(f"counted {values}, not {EXPECTED}")
-    rows = [line for line in table.splitlines()[1:]]
+    rows = table.splitlines()[1:]
     if len(rows) != len(EXPECTED):
         print(f"the table has {len(rows)} rows: {table}")
     return values != EXPECTED or len(rows) != len(EXPECTED)

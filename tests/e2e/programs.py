@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that nobody here wrote give the results under the preload library that they give without it.
+"""Third-party programs give the same results with the preload library as without it.
 
   programs.py --attune PROGRAM [--python PROGRAM] [--octave PROGRAM]
 
@@ -44,7 +44,6 @@ for type = {'single', 'double'}
   end
 end
 """
-
 
 # Compares products of forked workers with those of this process, and ends with a status of its own.
 R_CODE = """
@@ -149,7 +148,7 @@ class Servers(unittest.TestCase):
 
     @contextlib.contextmanager
     def serving(self, *command, is_ready, **options):
-        """Runs a server under attune, with a database and a tuner, until the block ends."""
+        """Runs a server under `attune blas --record` until the block ends."""
         environment = {**outside_environment(), "HOME": str(self.folder), "PYTHONPATH": str(self.folder),
                        "XDG_CACHE_HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)}
         log = open(self.folder / "log", "w+", encoding="utf-8")

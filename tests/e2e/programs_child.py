@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What programs.py has SciPy compute: programs_child.py OUTPUT (.npz)."""
+"""Computes products and decompositions with SciPy for programs.py: programs_child.py OUTPUT (.npz)."""
 
 import sys
 

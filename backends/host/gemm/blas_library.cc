@@ -89,8 +89,8 @@ int MostCallsOf(const std::string& config, int threads) {
   return std::max(std::min(built_for, 2 * built_for - threads - kSpares), kFewest);
 }
 
-// The first threads that call OpenBLAS have a place for good, which costs nothing later. They may
-// be half as many as the most calls. Calls of further threads share the other half.
+// The first threads that call OpenBLAS keep a place, so that their later calls count nothing. They
+// get half of the places. Calls of further threads share the other half.
 std::atomic<int> places_taken{0};
 std::atomic<int> calls_of_others{0};
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool has_place = false;
@@ -162,7 +162,7 @@ LibraryThreads::Kind KindOf(const SharedLibrary& object, const BlasDialect& dial
   return dialect.keeps_threads ? LibraryThreads::Kind::kKept : LibraryThreads::Kind::kPerCall;
 }
 
-// The cost is negligible next to waking threads.
+// The cost is negligible for a few pages, and next to waking threads.
 bool HasMemory(size_t bytes) {
   // Volatile, because compilers drop memory that is freed at once.
   void* volatile memory = std::malloc(bytes);
@@ -277,7 +277,7 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   LibraryFiles files{dialect.file_names, dialect.own_symbols, dialect.may_be_programs_own};
   files.own_symbols.emplace_back(dialect.version_symbol);
   if (!SharedLibrary::IsInProcess(files)) ATTUNE_RETURN_IF_ERROR(CheckOpening(dialect));
-  // Opening may start threads.
+  // For threads that opening may start.
   const DefaultFloatEnvironment floats;
   const SignalsBlocked signals;
   Result<SharedLibrary> object = SharedLibrary::OpenUnmixed(files);
@@ -321,13 +321,12 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   threads.set = std::move(set);
   threads.kind = KindOf(*object, dialect);
   threads.count = object->was_loaded() || get == nullptr ? 1 : get();
-  threads.are_running = true;
   int (*end_threads)() = nullptr;
   if (threads.kind == LibraryThreads::Kind::kKept && !object->was_loaded()) {
     if (dialect.end_threads_symbol != nullptr) find(dialect.end_threads_symbol, end_threads);
     object->SkipExitCode();
   }
-  if (end_threads != nullptr) threads.are_running = false;
+  threads.are_running = end_threads == nullptr;
   // If the program itself uses the library, it decides the number of threads, and attune cannot
   // know whether they run.
   if (object->was_loaded()) threads.get = std::move(get);
@@ -402,7 +401,7 @@ Status BlasLibrary::Prepare(int callers, int threads) {
 }
 
 void BlasLibrary::AwaitMemoryOf(int threads) const {
-  if (threads_.kind() != LibraryThreads::Kind::kKept || threads <= 1) return;
+  if (threads <= 1) return;
   // Enough rows for each thread, so that all of them take part.
   constexpr int64_t kRowsOfThread = 64;
   constexpr int64_t kOtherSizes = 64;
@@ -444,8 +443,8 @@ bool BlasLibrary::FindsMemory(int64_t multiplications, int threads) const {
   constexpr size_t kBlisListBytes = size_t{16} << 10;
   if (threads > 1 && !HasMemory(kListBytes)) return false;
   if (blis_.has_value() && !HasMemory(kBlisListBytes)) return false;
-  // Next to calls of more work than this two system calls do not count. BLIS does not pack smaller
-  // products, or packs them in the memory that Prepare() has made.
+  // From here on the two system calls of HasAddressLimit() are negligible. BLIS does not pack
+  // smaller products, or packs them in the memory that Prepare() has made.
   constexpr int64_t kManyMultiplications = int64_t{1} << 22;
   if (threads == 1 && multiplications < kManyMultiplications) return true;
   return setting_of_program_ != nullptr || !HasAddressLimit();

@@ -70,7 +70,7 @@ class BlasLibrary {
   // Checks that `callers` concurrent callers may compute on `threads` threads each. Starts missing
   // threads if the library keeps them. kResourceExhausted gives the reason.
   Status Prepare(int callers, int threads);
-  // Returns true if Gemm() can compute now, several times.
+  // Returns true if Gemm() can compute all parts of a product now.
   bool IsReady(int threads);
   // Returns true if each call on several threads starts new ones.
   bool starts_threads_in_calls() const { return threads_.kind() == LibraryThreads::Kind::kPerCall; }

@@ -26,7 +26,7 @@ class LibraryThreads {
 
   Kind kind() const { return kind_; }
   // Threads, with the caller, that run after Check().
-  int count() const { return running_.load(std::memory_order_relaxed); }
+  int count() const { return count_.load(std::memory_order_relaxed); }
 
   // Checks that calls on `threads` threads, including the caller, may begin and start threads.
   // kResourceExhausted gives the reason.
@@ -34,7 +34,7 @@ class LibraryThreads {
 
   // Returns true if no thread must be started now. Only libraries that keep threads can need it.
   bool AreRunning(int threads) const {
-    return kind_ != Kind::kKept || (threads <= running_.load(std::memory_order_relaxed) &&
+    return kind_ != Kind::kKept || (threads <= count_.load(std::memory_order_relaxed) &&
                                     checked_forks_.load(std::memory_order_relaxed) == Forks());
   }
 
@@ -42,7 +42,7 @@ class LibraryThreads {
   // Costs one or two comparisons, unless a fork() ended the threads or this caller has none yet.
   bool MayCall(int threads) {
     if (kind_ == Kind::kKept && checked_forks_.load(std::memory_order_relaxed) != Forks()) {
-      return Check(running_.load(std::memory_order_relaxed)).ok();
+      return Check(count_.load(std::memory_order_relaxed)).ok();
     }
     return threads <= 1 || kind_ == Kind::kKept || MayStartForThisCaller(threads);
   }
@@ -60,12 +60,13 @@ class LibraryThreads {
   static uint64_t Forks() { return forks_.load(std::memory_order_relaxed); }
   bool MayStartForThisCaller(int threads) const;
 
+  // For `checked_forks_`: equals no number of forks.
   static constexpr uint64_t kNotRunning = UINT64_MAX;
   static inline constinit std::atomic<uint64_t> forks_{0};
 
   const Kind kind_;
   std::mutex mutex_;  // Held while threads are checked.
-  std::atomic<int> running_;
+  std::atomic<int> count_;
   std::atomic<uint64_t> checked_forks_;
 };
 

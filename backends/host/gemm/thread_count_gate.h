@@ -15,8 +15,8 @@
 namespace attune::host {
 
 // Calls that want the same number run at the same time; one that wants another waits until they are
-// done. A fork() waits until all calls are done, and keeps others out until it is over: a library
-// that is inside of a call is of no use in the child, and OpenBLAS ends its threads before a
+// done. A fork() waits until all calls are done and keeps new ones out until it is over: the child
+// could not use a library that was in the middle of a call, and OpenBLAS ends its threads before a
 // fork(). Thread-safe; a call that wants what is set takes no lock.
 class ThreadCountGate {
  public:

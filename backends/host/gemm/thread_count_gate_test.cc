@@ -1,7 +1,6 @@
 #include "backends/host/gemm/thread_count_gate.h"
 
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "attune/base/without_threads.h"
 
 namespace attune::host {
 namespace {
@@ -127,17 +128,13 @@ TEST_F(ThreadCountGateTest, AForkWaitsForCallsThatAreInside) {
   });
   is_inside.wait();
 
-  const pid_t child = ::fork();
-  if (child == 0) {
+  EXPECT_TRUE(HoldsInChild([&] {
     ::alarm(10);  // Another number waits until nothing is inside.
     const ThreadCountGate::Pass pass(gate, 2);
-    ::_exit(has_left && setting == 2 ? 0 : 1);
-  }
+    return has_left && setting == 2;
+  }));
 
   begun_to_fork = nullptr;
-  int status = -1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
   other.join();
   const ThreadCountGate::Pass again(gate, 2);
   EXPECT_EQ(setting, 2);

@@ -8,7 +8,6 @@
 #include "extensions/interposers/preload/exit_report.h"
 #include "extensions/interposers/preload/lookup.h"
 #include "extensions/interposers/preload/message.h"
-#include "extensions/interposers/preload/service.h"
 
 namespace attune::cublas {
 namespace {
@@ -30,9 +29,7 @@ void WarnOfNoCalls() {
       program_invocation_short_name, static_cast<int>(::getpid()));
 }
 
-__attribute__((destructor)) void AtExit() {
-  interposer::ReportAtExit(interposer::the_service.tally(), WarnOfNoCalls);
-}
+__attribute__((destructor)) void AtExit() { interposer::ReportAtExit(WarnOfNoCalls); }
 
 }  // namespace
 }  // namespace attune::cublas

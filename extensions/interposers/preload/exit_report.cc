@@ -42,7 +42,8 @@ __attribute__((constructor)) void WatchChildren() {
 
 }  // namespace
 
-void ReportAtExit(const Tally& tally, void (*warn)()) {
+void ReportAtExit(void (*warn)()) {
+  const Tally& tally = the_service.tally();
   if (tally.is_counting()) SaySummary(tally);
   if (!tally.any_in_family() && WasStartedByVerb()) warn();
 }

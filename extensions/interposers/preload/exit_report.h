@@ -2,12 +2,10 @@
 // started for nothing.
 #pragma once
 
-#include "extensions/interposers/preload/tally.h"
-
 namespace attune::interposer {
 
-// For a destructor of the library. `warn` says why no call arrived; it is called if none did in the
-// process that the verb of this interposer became.
-void ReportAtExit(const Tally& tally, void (*warn)());
+// For a destructor of the library. `warn` says why no call arrived. It is called if none did in the
+// process that the verb of this interposer became, nor in children that it forked.
+void ReportAtExit(void (*warn)());
 
 }  // namespace attune::interposer

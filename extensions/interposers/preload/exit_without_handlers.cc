@@ -1,5 +1,5 @@
-// _exit(), _Exit() and quick_exit() of the program. They run no exit handlers, so these versions
-// write the recorded problems first. Python's worker processes end this way.
+// Ends of the program that run no exit handlers: _exit(), _Exit() and quick_exit(). The recorded
+// problems are written before. Python's worker processes end this way.
 
 #include <dlfcn.h>
 #include <sys/syscall.h>

@@ -59,12 +59,8 @@ bool Service::Begin(Preparation prepare) {
       tally_.Note(Outcome::kLimited);
       return false;
     case State::kClosed:
-      if (is_recording_ && !late_product_was_said_.exchange(true)) {
-        Say("Problems of calls in exit handlers and destructors are not recorded. This message "
-            "appears once.");
-      }
-      tally_.Note(Outcome::kFailed);
-      return false;
+      SayLateCall();
+      [[fallthrough]];
     case State::kUntouched:
     case State::kFailed:
       tally_.Note(Outcome::kFailed);
@@ -105,6 +101,13 @@ Service::State Service::Open(Preparation prepare) {
   return limit_was_met_ ? State::kLimited : State::kFailed;
 }
 
+void Service::SayLateCall() {
+  if (!is_recording_ || late_call_was_said_.exchange(true)) return;
+  Say("Calls in exit handlers and destructors that run after attune has ended are not recorded. "
+      "This "
+      "message appears once.");
+}
+
 void Service::NoteShortStack() {
   tally_.Note(Outcome::kLimited);
   SayShortStack(is_recording_);
@@ -114,7 +117,7 @@ void Service::SayShortStack(bool is_recording) {
   SayLimit("too little is left of the stack of a thread");
   if (!is_recording || short_stack_was_said_.load(std::memory_order_relaxed)) return;
   if (short_stack_was_said_.exchange(true)) return;
-  // The stack is unknown then, and nothing of attune works.
+  // Without /proc the stack is unknown, and nothing of attune works.
   if (::access("/proc/self/maps", R_OK) != 0) {
     return Say("Nothing is recorded: /proc is not mounted.");
   }

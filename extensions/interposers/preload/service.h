@@ -70,6 +70,7 @@ class Service {
   State Open(Preparation prepare);
   void SayLimit(const char* why);
   void SayShortStack(bool is_recording);
+  void SayLateCall();
   bool OpenLibrary();
   void NoteRefusal(const char* function);
   static void AfterForkInChild();
@@ -87,7 +88,7 @@ class Service {
   std::atomic<bool> refusal_was_said_ = false;
   std::atomic<bool> limit_was_said_ = false;
   std::atomic<bool> short_stack_was_said_ = false;
-  std::atomic<bool> late_product_was_said_ = false;
+  std::atomic<bool> late_call_was_said_ = false;
   std::atomic<bool> serves_known_only_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
   bool is_recording_ = false;   // Set before kServing.

@@ -17,8 +17,7 @@ class Tally {
  public:
   void StartCounting() { is_counting_.store(true, std::memory_order_relaxed); }
 
-  // From here on any_in_family() tells of forked children, too. Call it while the process starts.
-  // Takes a page.
+  // Makes any_in_family() count forked children. Call it while the process starts. Takes a page.
   void WatchChildren() {
     void* const page =
         ::mmap(nullptr, sizeof *family_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -34,10 +33,10 @@ class Tally {
     counts_[static_cast<int>(outcome)].fetch_add(1, std::memory_order_relaxed);
   }
 
-  bool any() const { return any_.load(std::memory_order_relaxed); }
-  // Whether a call came to this process or to a child that it forked.
+  // True if a call came to this process or to a child that it forked.
   bool any_in_family() const {
-    return any() || (family_ != nullptr && family_->load(std::memory_order_relaxed));
+    return any_.load(std::memory_order_relaxed) ||
+           (family_ != nullptr && family_->load(std::memory_order_relaxed));
   }
   bool is_counting() const { return is_counting_.load(std::memory_order_relaxed); }
   uint64_t count(Outcome outcome) const {
