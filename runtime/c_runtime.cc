@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "attune/base/exit_gate.h"
 #include "attune/base/host_messages.h"
 #include "attune/ops/gemm/gemm.h"
 
@@ -22,7 +23,9 @@ attune_runtime::~attune_runtime() {
   // Problems that wait to be recorded, and results, may be written.
   const attune::FileSizeSignalHeld held;
   // Of a parent's, a child can end nothing: its threads are not here and its files are shared.
-  const std::unique_ptr<attune::Runtime> runtime(runtime_.get());
+  std::unique_ptr<attune::Runtime> runtime(runtime_.get());
+  // The background has ended, and destructors of libraries may need what an exit has destroyed.
+  if (attune::ExitGate::IsClosed()) static_cast<void>(runtime.release());
 }
 
 attune::Result<attune::Runtime*> attune_runtime::here() {

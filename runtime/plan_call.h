@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/attune.h"
+#include "attune/base/exit_gate.h"
 #include "attune/operators.h"
 #include "runtime/c_runtime.h"
 #include "runtime/request.h"
@@ -144,11 +145,11 @@ template <class Buffers>
 attune_code AfterShortage(PlanServer& server, const Plan& plan, const Buffers& call,
                           const Status& why);
 
-// Always inlined: one more call is measurable for a small product. REQUIRES: Fits(plan, call).
+// Always inlined: one more call is measurable for a small product. REQUIRES: those of RunPlan and
+// Plan::Run.
 template <class Buffers>
-[[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
-                                                  const Buffers& call) try {
-  if (!plan.failure().ok()) return Fail(plan.failure());
+[[gnu::always_inline]] inline attune_code RunPlanNow(PlanServer& server, Plan& plan,
+                                                     const Buffers& call) try {
   if (!server.Allows(plan)) [[unlikely]]
     return AfterShortage(server, plan, call, TooManyThreads());
   if (!HasOperands(plan, call)) return Fail(WrongOperands(plan, call));
@@ -182,6 +183,23 @@ template <class Buffers>
 } catch (const std::exception& error) {
   // Exceptions of libraries must not unwind into C.
   return FailWith(StatusCode::kInternal, error.what());
+}
+
+// Runs a plan that an exit of the process takes apart.
+template <class Buffers>
+[[gnu::noinline]] attune_code RunBeforeExit(PlanServer& server, Plan& plan, const Buffers& call) {
+  const ExitGate::Pass pass;
+  if (pass.is_open()) return RunPlanNow(server, plan, call);
+  return AfterShortage(server, plan, call, PlanServer::ProcessExits());
+}
+
+// REQUIRES: Fits(plan, call).
+template <class Buffers>
+[[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
+                                                  const Buffers& call) {
+  if (!plan.failure().ok()) return Fail(plan.failure());
+  if (plan.fails_at_exit()) return RunBeforeExit(server, plan, call);
+  return RunPlanNow(server, plan, call);
 }
 
 template <class Buffers>

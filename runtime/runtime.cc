@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/exit_gate.h"
 #include "attune/base/fork_gate.h"
 #include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
@@ -65,6 +66,9 @@ RecorderOptions RecorderOptionsOf(const RuntimeOptions& options) {
 Runtime::Runtime(const RuntimeOptions& options) : options_(options), notes_(options.notes) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
+  if (ExitGate::IsClosed()) {
+    return FailedPrecondition("cannot create a run time: the process is exiting");
+  }
   WatchForks();
   // Without /proc the locations of plug-ins and the tuner, and the usable cores, are unknown.
   const Status located = FolderOfThisCode().status();

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <utility>
 
+#include "attune/base/exit_gate.h"
 #include "attune/base/steady_time.h"
 
 namespace attune {
@@ -45,6 +46,7 @@ class StopAtExit::Registry {
   void NoteRenewal() { renewals_left_.fetch_add(1); }
   void StopAll() {
     const bool is_last = renewals_left_.fetch_sub(1) == 1;
+    ExitGate::Close();
     std::unique_lock<std::mutex> lock(mutex_);
     if (deadline_ns_ == 0) deadline_ns_ = SteadyNowNs() + kLongest / std::chrono::nanoseconds(1);
     for (auto next = entries_.begin(); next != entries_.end();) {
@@ -52,6 +54,8 @@ class StopAtExit::Registry {
       if (next->second.maker == ::getpid()) Stop(owner, is_last, lock);
       next = entries_.upper_bound(owner);
     }
+    lock.unlock();
+    (void)ExitGate::AwaitOthers(Left());
   }
 
  private:
@@ -60,6 +64,10 @@ class StopAtExit::Registry {
     (void)::pthread_atfork([] { OfThisProcess().mutex_.lock(); },
                            [] { OfThisProcess().mutex_.unlock(); },
                            [] { OfThisProcess().AfterForkInChild(); });
+  }
+
+  std::chrono::nanoseconds Left() const {
+    return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns_ - SteadyNowNs(), 0));
   }
 
   // Without the lock meanwhile; what is stopped is not destroyed before.
@@ -71,7 +79,7 @@ class StopAtExit::Registry {
     stopping_ = owner;
     lock.unlock();
     try {
-      entry.stop(std::chrono::nanoseconds(std::max<int64_t>(deadline_ns_ - SteadyNowNs(), 0)));
+      entry.stop(Left());
       if (is_last && entry.end) entry.end();
     } catch (const std::exception&) {
       // Most likely out of memory. The exit continues.

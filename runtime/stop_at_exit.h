@@ -7,7 +7,8 @@
 namespace attune {
 
 // While one lives, `stop` is called when the process exits, or when the library that contains this
-// code is unloaded, before static objects go that its threads may be using. Not in a child after
+// code is unloaded, before static objects go that its threads may be using. ExitGate is closed
+// before, and passes of other threads are awaited after. Not in a child after
 // fork(), which has none of those threads. Nobody's fork() waits for a `stop`, which may be waiting
 // for a thread that the fork() keeps from going on (ForkGate). Thread-safe.
 class StopAtExit {

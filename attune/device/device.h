@@ -93,6 +93,10 @@ class Device {
   // where their memory begins.
   virtual bool takes_handles() const { return false; }
 
+  // Whether its library destroys objects at exit that every call needs
+  // (SolverTraits::fails_at_exit, of all solvers).
+  virtual bool fails_at_exit() const { return false; }
+
   // Aligned to 64 bytes at least, content undefined.
   virtual Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) = 0;
   // As Allocate, but whoever writes to it first does not pay for that, where it would cost more

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/exit_gate.h"
 #include "attune/dispatch/shortage.h"
 #include "attune/solver/code_keeper.h"
 
@@ -77,7 +78,20 @@ Status Dispatcher::Applies(const Problem& problem, const Candidate& candidate) c
   if (solver == nullptr) {
     return NotFound(fmt::format("Solver {} does not exist here.", Text(candidate.solver)));
   }
-  return solver->IsApplicable(problem, parts_.target);
+  return IsApplicable(problem, *solver);
+}
+
+Status Dispatcher::IsApplicable(const Problem& problem, const Solver& solver) const {
+  if (ExitGate::IsClosed() && FailsAtExit(solver)) {
+    return ResourceExhausted(fmt::format(
+        "{} needs objects of its library that an exit destroys, and the process is exiting.",
+        Text(solver.id())));
+  }
+  return solver.IsApplicable(problem, parts_.target);
+}
+
+bool Dispatcher::FailsAtExit(const Solver& solver) const {
+  return solver.traits().fails_at_exit || parts_.device->fails_at_exit();
 }
 
 bool Dispatcher::IsUnwanted(const Problem& problem, const Solver& solver) const {
@@ -95,7 +109,7 @@ Status Dispatcher::MayServe(const Problem& problem, const Solver& solver) const 
     return Unsupported(fmt::format("{} may lose NaN and infinity, but ieee_special_values is set.",
                                    Text(solver.id())));
   }
-  return solver.IsApplicable(problem, parts_.target);
+  return IsApplicable(problem, solver);
 }
 
 Status Dispatcher::MayServe(const Problem& problem, const Candidate& candidate) const {
@@ -152,6 +166,7 @@ bool Dispatcher::Add(Draft& draft, Option option) const {
   });
   if (known || !RunsHere(option.candidate) || !InScope(draft.problem, option)) return false;
   option.keeps_special_values = SolverOf(option.candidate)->KeepsSpecialValues(draft.problem);
+  option.fails_at_exit = FailsAtExit(*SolverOf(option.candidate));
   option.threads = static_cast<int>(ThreadsOf(option.candidate));
   options.push_back(std::move(option));
   return true;
@@ -299,6 +314,7 @@ Status Dispatcher::AddForced(Draft& draft) const {
   ATTUNE_RETURN_IF_ERROR(
       WhyNotHere(option.candidate).WithContext("The forced choice cannot serve"));
   option.keeps_special_values = entry->solver->KeepsSpecialValues(draft.problem);
+  option.fails_at_exit = FailsAtExit(*entry->solver);
   option.threads = static_cast<int>(ThreadsOf(option.candidate));
   draft.decision.options.push_back(std::move(option));
   draft.decision.is_tuned = true;

@@ -205,6 +205,10 @@ class Dispatcher {
   bool RunsHere(const Candidate& candidate) const { return WhyNotHere(candidate).ok(); }
   // kFailedPrecondition after a fork, kResourceExhausted if it needs more threads than allowed.
   Status WhyNotHere(const Candidate& candidate) const;
+  // SolverTraits::fails_at_exit, or that of the device.
+  bool FailsAtExit(const Solver& solver) const;
+  // Solver::IsApplicable; kResourceExhausted during an exit if it fails then.
+  Status IsApplicable(const Problem& problem, const Solver& solver) const;
   // Threads of this process that `candidate` uses; 1 on other devices.
   int64_t ThreadsOf(const Candidate& candidate) const;
   // The target with the largest thread count that is allowed and that config spaces have.

@@ -1,11 +1,13 @@
 // Serving while process limits exclude the preferred candidate.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/exit_gate.h"
 #include "attune/dispatch/test_server.h"
 #include "attune/ops/gemm/gemm.h"
 
@@ -44,6 +46,7 @@ class ThreadedSolver final : public Solver {
     if (IntegerAt(config, "threads") > threads_left) return failure;
     return std::make_unique<TestExecutable>(problem.Get<Gemm>(), 0, workspace_bytes);
   }
+  void FailAtExit() { traits_.fails_at_exit = true; }
   Candidate On(int64_t threads) const { return {id_, {{"threads", threads}}}; }
 
   int64_t threads_left = 2;
@@ -143,6 +146,26 @@ TEST_F(LimitsTest, TheSolverThatIsForcedComputesOnOneThread) {
   const auto server = Server({}, "host.second-gemm");
 
   EXPECT_EQ(ServedBy(Call(*server)), "host.second-gemm@1{threads=1}");
+}
+
+// An exit is for good, so each of them is one of a child.
+TEST_F(LimitsTest, DuringAnExitALibraryThatNeedsStaticObjectsIsReplaced) {
+  first_.FailAtExit();
+  const auto served = [&](const std::string& forced) {
+    const auto server = Server({}, forced);
+    const bool by_first = Call(*server)->option().candidate.solver == first_.id();
+    const bool was_marked = Call(*server)->fails_at_exit();
+    ExitGate::Close();
+    const Plan* frugal = server->FindOrMakeFrugal(problem_, kNoWorkspaceLimit);
+    const Plan* fresh =
+        server->FindOrMake(KeyOfTest(ProductOf(8, 8, 8)), ProductOf(8, 8, 8), kNoWorkspaceLimit);
+    return by_first && was_marked && ServedBy(frugal) == "host.second-gemm@1{threads=1}" &&
+           fresh->option().candidate.solver == second_.id();
+  };
+
+  for (const std::string forced : {"", "host.first-gemm"}) {
+    EXPECT_EXIT(std::_Exit(served(forced) ? 0 : 1), testing::ExitedWithCode(0), "") << forced;
+  }
 }
 
 TEST_F(LimitsTest, AForcedChoiceThatCannotEvenDoThatIsReplaced) {

@@ -54,6 +54,8 @@ struct Option {
   bool keeps_special_values = false;
   // Its code is loaded for another problem (CodeKeeper::HasLoaded).
   bool is_loaded = false;
+  // SolverTraits::fails_at_exit, or that of the device.
+  bool fails_at_exit = false;
   int threads = 1;  // Of the processor.
 
   // Nothing else may serve.
@@ -85,7 +87,11 @@ class Plan : public std::enable_shared_from_this<Plan> {
     return is_needed_by_graphs_ || (workspace_bytes_ > 0 && !has_workspace);
   }
 
+  // Whether a call passes ExitGate.
+  bool fails_at_exit() const { return option_.fails_at_exit; }
+
   // Thread-safe. Calls wait for each other only if the executable is one for a single thread.
+  // REQUIRES: the caller has an open ExitGate::Pass if fails_at_exit().
   Status Run(const Arguments& arguments) {
     if (is_concurrent_) return executable_->Run(arguments);
     return RunAlone(arguments);

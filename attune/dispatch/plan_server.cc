@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/exit_gate.h"
 #include "attune/base/fork_gate.h"
 #include "attune/dispatch/apart_plans.h"
 
@@ -135,12 +136,16 @@ Plan* PlanServer::FindOrMakeApart(const PlanKey& key, const Maker& make) {
 
 Plan* PlanServer::FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes) {
   if (substitutes_.empty()) return nullptr;
-  return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, Apart::kFrugal), [&] {
+  // The plan of before may be of a library that an exit takes apart.
+  const Apart apart = ExitGate::IsClosed() ? Apart::kAtExit : Apart::kFrugal;
+  return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, apart), [&] {
     auto serving = ServeFrugally(problem, workspace_limit_bytes);
     return serving.ok() ? std::move(serving->plan)
                         : std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error());
   });
 }
+
+Status PlanServer::ProcessExits() { return ResourceExhausted("The process is exiting."); }
 
 Status PlanServer::WhyNotNow() const {
   // Only a caller with an implementation of its own can do without attune.
@@ -181,7 +186,8 @@ Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_lim
                                   Launches launches) {
   auto serving = [&]() -> Result<Serving> {
     const ForkGate gate;
-    if (IsLeftBehind()) return ResourceExhausted("The program is exiting.");
+    const bool fails_at_exit = dispatcher_.parts().device->fails_at_exit();
+    if (IsLeftBehind() || (fails_at_exit && ExitGate::IsClosed())) return ProcessExits();
     return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
   }();
   // A plan that exceeds the workspace of the caller is for the caller to change.

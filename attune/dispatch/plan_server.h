@@ -106,6 +106,9 @@ class PlanServer {
                                 uint64_t workspace_limit_bytes);
   static void Unpin(PlanSlot& slot) { slot.Unpin(); }
 
+  // For calls that find ExitGate closed.
+  static Status ProcessExits();
+
   // Memory of this thread, at least `size_bytes`, kept for its next call.
   Result<BufferView> Workspace(size_t size_bytes) { return cache_.Workspace(reserve_, size_bytes); }
   // For calls on queues of the caller.

@@ -62,6 +62,9 @@ struct SolverTraits {
   // operators that promise it (Operator::PromisesSpecialValues()). A GEMM must also not read C if
   // beta is 0. Tuning and the conformance suite verify this.
   bool ieee_special_values = false;
+  // Its library destroys objects at exit that a call needs. Once an exit of the process has begun
+  // it is not called (ExitGate).
+  bool fails_at_exit = false;
   bool last_resort = false;  // Slow by design (a plain reference): tuned only if asked for by name.
 };
 

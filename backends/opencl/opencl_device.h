@@ -27,6 +27,7 @@ class OpenClDevice final : public Device, public MeteredDevice, public CallerHan
 
   const Target& target() const override { return entry_->target; }
   bool takes_handles() const override { return true; }
+  bool fails_at_exit() const override { return true; }
   Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override;
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;

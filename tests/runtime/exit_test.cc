@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -134,6 +135,25 @@ TEST(Exit, CallsThatFailDuringItAreExplained) {
     EXPECT_EQ(ended[place], ATTUNE_INVALID_ARGUMENT) << place;
   }
 }
+
+#ifdef ATTUNE_CONVOLVING_LEAVER
+// oneDNN's static objects are gone when the handler and the destructor run.
+TEST(Exit, ConvolutionsDuringItAreServedByOtherLibraries) {
+  RuntimeWorld world;
+  world.Set("ATTUNE_PLUGINS", std::nullopt);
+
+  for (const char* solver : {"host.onednn-conv", "host.im2col-onednn"}) {
+    for (const int threads : {0, 3, 3, 3, 3, 3, 3, 3, 3}) {
+      auto ended =
+          CallerProcess({ATTUNE_CONVOLVING_LEAVER, solver, std::to_string(threads)}).Wait();
+
+      ASSERT_EQ(ended.count("exit_handler"), 1U) << solver << ", " << threads << " threads";
+      EXPECT_EQ(ended["exit_handler"], ATTUNE_OK) << solver;
+      EXPECT_EQ(ended["static_destructor"], ATTUNE_OK) << solver;
+    }
+  }
+}
+#endif
 
 TEST(Exit, ATunerEndsInTheMiddleOfItsProblemWhenItsProgramWasKilled) {
   RuntimeWorld world(kSlowScript);

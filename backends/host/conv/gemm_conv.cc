@@ -84,6 +84,7 @@ class GemmConvSolver final : public Solver {
     traits_.dynamic = gemm.traits().dynamic;
     traits_.deterministic = gemm.traits().deterministic;
     traits_.instant = gemm.traits().instant;
+    traits_.fails_at_exit = gemm.traits().fails_at_exit;
     traits_.last_resort = gemm.traits().last_resort;
   }
 

@@ -197,7 +197,8 @@ class ConvSolver final : public Solver {
       .operator_name = "conv",
       .dynamic = false,
       .compiles = false,
-      .deterministic = true};
+      .deterministic = true,
+      .fails_at_exit = true};
   const dnnl::engine engine_;
 };
 

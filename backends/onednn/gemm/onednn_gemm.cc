@@ -318,7 +318,8 @@ class GemmSolver final : public Solver {
                              .dynamic = false,
                              .compiles = false,
                              .deterministic = true,
-                             .ieee_special_values = true};
+                             .ieee_special_values = true,
+                             .fails_at_exit = true};
   const dnnl::engine engine_;
 };
 

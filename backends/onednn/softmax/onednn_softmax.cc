@@ -237,7 +237,8 @@ class SoftmaxSolver final : public Solver {
       .operator_name = "softmax",
       .dynamic = false,
       .compiles = false,
-      .deterministic = true};
+      .deterministic = true,
+      .fails_at_exit = true};
   const dnnl::engine engine_;
 };
 
