@@ -137,6 +137,10 @@ Status Dispatcher::IsInSpace(const Problem& problem, const Candidate& candidate)
 
 Status Dispatcher::FitsUntried(const Problem& problem, const Candidate& candidate) const {
   ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
+  if (!SolverOf(candidate)->ServesUntried(candidate.config)) {
+    return Unsupported(fmt::format(
+        "{} computes some problems wrongly, and was never run on this one.", Text(candidate)));
+  }
   const SolverTraits& traits = SolverOf(candidate)->traits();
   if (!traits.listed_on_device) return IsInSpace(problem, candidate);
   if (traits.checks_alignment || AlignmentOf(problem) >= kWideAlignmentBytes) return Status::Ok();
@@ -433,6 +437,7 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
           continue;
         }
         if (!MayServe(draft.problem, ranked.candidate).ok()) continue;
+        if (!SolverOf(ranked.candidate)->ServesUntried(ranked.candidate.config)) continue;
         option.because = fmt::format("It is the choice of {}, at distance {:.2f}.",
                                      Text(neighbour.problem), neighbour.distance);
         Add(draft, std::move(option));

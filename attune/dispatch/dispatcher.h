@@ -231,7 +231,7 @@ class Dispatcher {
   Status IsInSpace(const Problem& problem, const Candidate& candidate) const;
   // As Fits, for what was tried on other problems: what only the device lists, which checks shapes
   // itself, needs operands that are aligned as those may have been, unless its solver checks that,
-  // too.
+  // too. kUnsupported if not Solver::ServesUntried.
   Status FitsUntried(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
   // Ok if the system can provide the workspace of `candidate`.

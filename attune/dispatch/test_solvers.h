@@ -111,6 +111,9 @@ class TestSolver final : public Solver, public CodeKeeper {
   bool RunsAfterFork(const Config& config) const override {
     return IntegerAt(config, "variant") >= first_variant_after_fork;
   }
+  bool ServesUntried(const Config& config) const override {
+    return IntegerAt(config, "variant") >= first_variant_untried;
+  }
   Result<BuildRecipe> Recipe(const Problem&, const Config& config, const Target&) const override {
     if (!traits_.compiles) return BuildRecipe{};
     return BuildRecipe{Text(Candidate{id_, config}), "", "test compiler", "test"};
@@ -148,6 +151,7 @@ class TestSolver final : public Solver, public CodeKeeper {
   SolverTraits traits_;
   size_t workspace_bytes = 0;
   int64_t first_variant_after_fork = 0;
+  int64_t first_variant_untried = 0;
   bool has_loaded = false;  // CodeKeeper::HasLoaded,
   bool loses_code = false;  // and the code goes before it is loaded again.
   std::function<Status(const Gemm&)> applies;

@@ -112,6 +112,13 @@ class Solver {
     return true;
   }
 
+  // Whether a config that was verified on other problems may serve one that it was never run on:
+  // not if it makes a library compute some problems wrongly without a word.
+  virtual bool ServesUntried(const Config& config) const {
+    (void)config;
+    return true;
+  }
+
   // What to compile for a config out of Space().
   virtual Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                                      const Target& target) const = 0;

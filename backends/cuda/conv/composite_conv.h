@@ -43,6 +43,8 @@ class CompositeConv : public LibrarySolver, public StateKeeper {
                              const Target& target) const final;
   Result<Artifact> Build(const BuildRecipe& recipe) const final;
 
+  bool ServesUntried(const Config& config) const final { return ServesUntriedOfCudnn(config); }
+
   BuildRecipe StateKey(const Problem& problem, const Config& config,
                        const Target& target) const final;
   // The state is the text of the inner convolution's plan.

@@ -210,12 +210,7 @@ class ConvSolverDeviceTest : public SolverDeviceTest {
   bool MayBeWrong(const Solver& solver, const Problem& problem) const override {
     const Conv& conv = problem.Get<Conv>();
     const std::string& name = solver.id().name;
-    // Engine 71 of cuDNN 9.14 computes depthwise convolutions of f16 wrongly with some of its
-    // kernels (k24:29): nearly every element.
-    const bool is_depthwise_f16 =
-        conv.type == DataType::kF16 && conv.groups > 1 && conv.groups == conv.in_channels;
-    return ((name == kLayout || name == kGraph) && (RoundsParts(conv) || is_depthwise_f16)) ||
-           name == kSplit;
+    return ((name == kLayout || name == kGraph) && RoundsParts(conv)) || name == kSplit;
   }
 
   const Lazy<CublasLt> lt_;

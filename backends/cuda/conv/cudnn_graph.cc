@@ -42,6 +42,12 @@ constexpr int64_t kIds[] = {1, 2, 3};
 
 }  // namespace
 
+bool ServesUntriedOfCudnn(const Config& config) {
+  if (!config.contains(kKnobs)) return true;
+  const Result<KnobValues> knobs = ParseKnobs(StringAt(config, kKnobs));
+  return knobs.ok() && !knobs->contains(CUDNN_KNOB_TYPE_KERNEL_CFG);
+}
+
 struct CudnnGraph::Descriptors {
   Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem,
               CudnnEngines allowed)

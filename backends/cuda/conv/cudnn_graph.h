@@ -45,6 +45,11 @@ struct CudnnQuickPlan {
 // those of tensor cores that multiply the operands as they are, neither transformed nor in waves.
 enum class CudnnEngines { kAllowed, kTensorCores };
 
+// Solver::ServesUntried of solvers whose configs are engines with knobs. Engines that compile at
+// run time take any number of theirs for the kernel (CUDNN_KNOB_TYPE_KERNEL_CFG), and with some
+// compute NaN or anything else: 71, 72 and 78 of cuDNN 9.19.
+bool ServesUntriedOfCudnn(const Config& config);
+
 // The graph of one convolution. Immutable; used by one thread at a time.
 class CudnnGraph {
  public:

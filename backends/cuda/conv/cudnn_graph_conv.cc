@@ -32,6 +32,8 @@ class CudnnGraphConv final : public LibrarySolver, public StateKeeper {
   explicit CudnnGraphConv(const Lazy<Cudnn>& cudnn)
       : LibrarySolver({"cuda.cudnn-graph-conv", 1}, Traits()), cudnn_(cudnn) {}
 
+  bool ServesUntried(const Config& config) const override { return ServesUntriedOfCudnn(config); }
+
   BuildRecipe StateKey(const Problem& problem, const Config& config,
                        const Target& target) const override {
     return PlanKey(cudnn_.Get().report(), problem, {id(), config}, target);

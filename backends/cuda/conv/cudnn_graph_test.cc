@@ -50,6 +50,14 @@ TEST_F(CudnnGraphTest, TheLibraryIsToldHowTheOperandsAreAligned) {
   EXPECT_THAT(library_.alignments_bytes, ElementsAre(2, 2, 2, 16, 16, 16));
 }
 
+TEST_F(CudnnGraphTest, AChosenKernelServesOnlyProblemsThatItWasVerifiedOn) {
+  EXPECT_TRUE(ServesUntriedOfCudnn({}));
+  EXPECT_TRUE(ServesUntriedOfCudnn(Engine(71)));
+  EXPECT_TRUE(ServesUntriedOfCudnn(Engine(71, "k2:1")));
+  EXPECT_FALSE(ServesUntriedOfCudnn(Engine(71, "k2:1.k24:7")));
+  EXPECT_FALSE(ServesUntriedOfCudnn(Engine(71, "of another version")));
+}
+
 TEST_F(CudnnGraphTest, AnEngineThatCompilesIsNeverServedFirst) {
   library_.engines = {{45, true}, {70, true}, {23}};
 

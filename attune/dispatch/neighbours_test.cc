@@ -1,4 +1,4 @@
-// Which neighbours may serve operands that begin anywhere.
+// Whose choices serve a problem that is near.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-class NeighbourAlignmentTest : public ::testing::Test {
+class NeighboursTest : public ::testing::Test {
  protected:
   static Problem Aligned(int64_t k, int alignment_bytes) {
     Gemm gemm = PackedGemm(4, 4, k);
@@ -33,20 +33,29 @@ class NeighbourAlignmentTest : public ::testing::Test {
   TestMachine machine_;
 };
 
-TEST_F(NeighbourAlignmentTest, OneOfBetterAlignedOperandsSaysNothing) {
+TEST_F(NeighboursTest, OneOfBetterAlignedOperandsSaysNothing) {
   Know(Aligned(4, 64), machine_.quick->At(1), 0);
   Know(Aligned(8, 16), machine_.quick->At(1), 1);
 
   EXPECT_EQ(NearestFor(Aligned(4, 8)), "");
 }
 
-TEST_F(NeighbourAlignmentTest, OneOfOperandsAlignedAsTheseOrWorseServes) {
+TEST_F(NeighboursTest, OneOfOperandsAlignedAsTheseOrWorseServes) {
   Know(Aligned(4, 64), machine_.quick->At(1), 0);
   Know(Aligned(8, 8), machine_.quick->At(2), 1);
 
   EXPECT_EQ(NearestFor(Aligned(4, 16)), "test.quick-gemm@1{variant=2}");
   EXPECT_EQ(NearestFor(Aligned(4, 8)), "test.quick-gemm@1{variant=2}");
   EXPECT_EQ(NearestFor(Aligned(8, 64)), "test.quick-gemm@1{variant=1}");
+}
+
+TEST_F(NeighboursTest, AConfigThatALibraryComputesSomeProblemsWronglyWithSaysNothing) {
+  machine_.quick->first_variant_untried = 2;
+  Know(Aligned(4, 64), machine_.quick->At(1), 0);
+  EXPECT_EQ(NearestFor(Aligned(8, 64)), "");
+
+  Know(Aligned(16, 64), machine_.quick->At(2), 1);
+  EXPECT_EQ(NearestFor(Aligned(8, 64)), "test.quick-gemm@1{variant=2}");
 }
 
 }  // namespace
