@@ -66,13 +66,14 @@ TEST(BackgroundChoiceTest, WhatNeverEndsByItselfIsStopped) {
 }
 
 TEST(BackgroundChoiceTest, NoMoreSizesWaitThanAreKept) {
-  BackgroundChoice choice;
   std::promise<void> go_on;
   const std::shared_future<void> gone_on = go_on.get_future().share();
   const auto slow = [&](const std::stop_token&) {
     gone_on.wait();
     return Nearest(8);
   };
+  // Its threads end before what they wait for goes.
+  BackgroundChoice choice;
 
   for (size_t i = 0; i < BackgroundChoice::kMostSizes; ++i) {
     EXPECT_FALSE(choice.Ask(Elements(static_cast<int64_t>(i)), slow, kNoWaitNs).has_value());

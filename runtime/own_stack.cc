@@ -14,6 +14,17 @@
 #include "attune/base/stack_room.h"
 
 namespace attune {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// The sanitizers follow threads but not stack switches within a thread.
+bool RunOnOwnStack(void (*body)(void*), void* argument) {
+  GuestThread thread;
+  const bool has_run = thread.Start([=] { body(argument); });
+  thread.Join();
+  return has_run;
+}
+#else
+
 namespace {
 
 // Several times the maximum of a call.
@@ -86,15 +97,6 @@ bool ChangeTo(const OwnStack& stack, void (*body)(void*), void* argument) {
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// The sanitizers follow threads but not stack switches within a thread.
-bool RunOnOwnStack(void (*body)(void*), void* argument) {
-  GuestThread thread;
-  const bool has_run = thread.Start([=] { body(argument); });
-  thread.Join();
-  return has_run;
-}
-#else
 bool RunOnOwnStack(void (*body)(void*), void* argument) {
   const OwnStack stack;
   if (!stack.valid()) return false;
@@ -104,6 +106,7 @@ bool RunOnOwnStack(void (*body)(void*), void* argument) {
   ample_stack = before;
   return has_run;
 }
+
 #endif
 
 }  // namespace attune

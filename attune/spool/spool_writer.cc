@@ -106,7 +106,7 @@ Status SpoolWriter::Flush(std::chrono::milliseconds timeout) {
 }
 
 bool SpoolWriter::FlushUntil(Deadline deadline) {
-  const std::unique_lock write(write_mutex_, deadline);
+  const std::unique_lock write(write_turn_, deadline);
   if (!write.owns_lock()) return false;
   const Status before = LastFailure();
   {
@@ -177,7 +177,7 @@ void SpoolWriter::TellWaiting(const Status& before) {
 }
 
 bool SpoolWriter::LoseWaiting(Deadline deadline) {
-  const std::unique_lock write(write_mutex_, deadline);
+  const std::unique_lock write(write_turn_, deadline);
   if (!write.owns_lock()) return false;
   const std::lock_guard lock(mutex_);
   if (lost_.count == 0) lost_.reason = failure_.message();
@@ -224,7 +224,7 @@ bool SpoolWriter::Close(std::chrono::milliseconds timeout) try {
 void SpoolWriter::FlushAtOnce(std::chrono::milliseconds timeout) {
   if (process_ != ::getpid()) return;
   const Deadline deadline = After(timeout);
-  const std::unique_lock write(write_mutex_, deadline);
+  const std::unique_lock write(write_turn_, deadline);
   // This thread may hold mutex_ already, or may block its holder.
   std::unique_lock lock(mutex_, std::defer_lock);
   while (write.owns_lock() && !lock.try_lock()) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "attune/base/guest_thread.h"
 #include "attune/base/status.h"
@@ -78,17 +79,35 @@ class SpoolWriter {
  private:
   using Deadline = std::chrono::steady_clock::time_point;
 
+  // A mutex for std::unique_lock. A signal handler can ask for it while its own thread holds it or
+  // is about to: that fails at the deadline. std::timed_mutex locks by a function of the C library
+  // that ThreadSanitizer does not know, and is reported in programs that are built with that.
+  class WriteTurn {
+   public:
+    bool try_lock_until(Deadline deadline) {
+      while (is_taken_.exchange(true, std::memory_order_acquire)) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+      return true;
+    }
+    void unlock() { is_taken_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool> is_taken_{false};
+  };
+
   void Work();
   void StartThread();
   Status Drop(const std::string& text, const Fingerprint& key);
   // Returns true once the thread has ended; false at the deadline.
   bool EndThread(Deadline deadline);
   bool FlushUntil(Deadline deadline);
-  // Writes waiting problems. REQUIRES: write_mutex_ is held.
+  // Writes waiting problems. REQUIRES: write_turn_ is held.
   void WriteWaiting();
   // As WriteWaiting(), without heap memory. REQUIRES: mutex_ is held, too.
   SpoolRefusal WriteWaitingAtOnce();
-  // REQUIRES for the next three: both mutexes are held.
+  // REQUIRES for the next three: write_turn_ and mutex_ are held.
   bool TakeWaiting();
   void NoteWritten();
   int64_t LoseAtOnce();
@@ -101,9 +120,9 @@ class SpoolWriter {
 
   const SpoolWriterOptions options_;
   const int process_;
-  std::timed_mutex write_mutex_;  // Held while the file is written; taken before mutex_.
-  SpoolFile file_;                // Guarded by write_mutex_, as are the next two.
-  std::string writing_;           // Lines in a write, or after a failed one.
+  WriteTurn write_turn_;  // Held while the file is written; taken before mutex_.
+  SpoolFile file_;        // Guarded by write_turn_, as are the next two.
+  std::string writing_;   // Lines in a write, or after a failed one.
   int64_t writing_count_ = 0;
   mutable std::mutex mutex_;  // Guards the rest. Held briefly.
   std::condition_variable changed_;
