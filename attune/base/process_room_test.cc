@@ -198,7 +198,7 @@ TEST_F(ProcessRoomTest, DescriptorsAreCountedByOpeningThem) {
 TEST_F(ProcessRoomTest, NothingIsHeldInTheStandardDescriptors) {
   const std::filesystem::path file = folder_ / "proc/self/statm";
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
-  const LimitSet limit(RLIMIT_DATA, rlim_t{1} << 40);
+  const LimitSet limit(RLIMIT_DATA, rlim_t{1} << 60);
   const pid_t child = ::fork();
   if (child == 0) {
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
