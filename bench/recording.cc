@@ -84,7 +84,7 @@ int Run(const Options& options) {
     import_us.push_back(SecondsSince(start) * 1e6 / static_cast<double>(problems.size()));
     if ((*store)->Problems("bench")->size() != problems.size()) Require(DataLoss("Some are lost."));
   }
-  PrintFigures({{"new_problem_ns", MedianOf(new_ns), "< 1500"},
+  PrintFigures({{"new_problem_ns", MedianOf(new_ns), "< 1000"},
                 {"new_problem_worst_repeat_ns", *std::ranges::max_element(new_ns), ""},
                 {"known_problem_ns", MedianOf(known_ns), ""},
                 {"key_of_problem_ns", MedianOf(key_ns), ""},
