@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "attune/base/exit_gate.h"
-#include "attune/base/steady_time.h"
+#include "attune/base/kept_objects.h"
 
 namespace attune {
 
@@ -48,14 +48,13 @@ class StopAtExit::Registry {
     const bool is_last = renewals_left_.fetch_sub(1) == 1;
     ExitGate::Close();
     std::unique_lock<std::mutex> lock(mutex_);
-    if (deadline_ns_ == 0) deadline_ns_ = SteadyNowNs() + kLongest / std::chrono::nanoseconds(1);
     for (auto next = entries_.begin(); next != entries_.end();) {
       const StopAtExit* const owner = next->first;
       if (next->second.maker == ::getpid()) Stop(owner, is_last, lock);
       next = entries_.upper_bound(owner);
     }
     lock.unlock();
-    (void)ExitGate::AwaitOthers(Left());
+    (void)ExitGate::AwaitOthers(ExitGate::Left());
   }
 
  private:
@@ -64,10 +63,6 @@ class StopAtExit::Registry {
     (void)::pthread_atfork([] { OfThisProcess().mutex_.lock(); },
                            [] { OfThisProcess().mutex_.unlock(); },
                            [] { OfThisProcess().AfterForkInChild(); });
-  }
-
-  std::chrono::nanoseconds Left() const {
-    return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns_ - SteadyNowNs(), 0));
   }
 
   // Without the lock meanwhile; what is stopped is not destroyed before.
@@ -79,7 +74,7 @@ class StopAtExit::Registry {
     stopping_ = owner;
     lock.unlock();
     try {
-      entry.stop(Left());
+      entry.stop(ExitGate::Left());
       if (is_last && entry.end) entry.end();
     } catch (const std::exception&) {
       // Most likely out of memory. The exit continues.
@@ -91,7 +86,6 @@ class StopAtExit::Registry {
 
   void AfterForkInChild() {
     stopping_ = nullptr;
-    deadline_ns_ = 0;
     // Constructs a new condition variable over the old one, which may refer to threads that the
     // child lacks.
     std::construct_at(&has_stopped_);
@@ -101,7 +95,6 @@ class StopAtExit::Registry {
   std::atomic<int> renewals_left_{0};  // Calls of StopAll that the exit has still to make.
   std::mutex mutex_;                   // Guards the rest. Never held for long: fork() takes it.
   std::map<const StopAtExit*, Entry> entries_;
-  int64_t deadline_ns_ = 0;               // For the exit, steady clock; 0: none yet.
   const StopAtExit* stopping_ = nullptr;  // Whose `stop` is in progress.
   std::condition_variable has_stopped_;
 };
@@ -116,6 +109,7 @@ StopAtExit::~StopAtExit() { Registry::OfThisProcess().Remove(this); }
 void StopAtExit::StopAll() { Registry::OfThisProcess().StopAll(); }
 
 void StopAtExit::Renew() {
+  if (KeepObjectsOfNewLibraries()) ExitGate::Guard();
   static std::atomic<int> renewals{0};
   // Of this library: unloading it calls what it has registered.
   if (renewals.fetch_add(1, std::memory_order_relaxed) >= kMostRenewals) return;

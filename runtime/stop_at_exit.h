@@ -13,12 +13,11 @@ namespace attune {
 // for a thread that the fork() keeps from going on (ForkGate). Thread-safe.
 class StopAtExit {
  public:
-  // `stop` may run more than once. It must return within `left`, the rest of kLongest, which all
-  // calls of an exit share. Between these calls the program runs its own exit code. `end`, if set,
+  // `stop` may run more than once. It must return within `left`, which all calls of an exit share
+  // (ExitGate::Left). Between these calls the program runs its own exit code. `end`, if set,
   // runs once after the last call.
   using Stop = std::function<void(std::chrono::nanoseconds left)>;
   explicit StopAtExit(Stop stop, std::function<void()> end = nullptr);
-  static constexpr std::chrono::milliseconds kLongest{400};
   // Waits for a `stop` in progress.
   ~StopAtExit();
   StopAtExit(const StopAtExit&) = delete;

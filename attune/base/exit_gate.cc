@@ -2,11 +2,15 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <thread>
 
+#include "attune/base/fork_gate.h"
 #include "attune/base/steady_time.h"
 
 namespace attune {
@@ -21,6 +25,7 @@ struct alignas(64) Counter {
 constinit std::array<Counter, kCounters> counters;
 constinit std::atomic<size_t> threads_seen{0};
 constinit std::atomic<bool> is_closed{false};
+constinit std::atomic<int64_t> deadline_ns{0};  // Steady clock; 0: none yet.
 
 // In the static TLS block, so that access costs no call.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Counter* counter_of_this_thread = nullptr;
@@ -28,6 +33,7 @@ constinit std::atomic<bool> is_closed{false};
 
 // The child has only the thread that forked.
 void AfterForkInChild() {
+  deadline_ns.store(0);
   for (Counter& counter : counters) counter.inside.store(0);
   if (counter_of_this_thread != nullptr) {
     counter_of_this_thread->inside.store(passes_of_this_thread);
@@ -53,7 +59,30 @@ int PassesOfOthers() {
 
 bool ExitGate::IsClosed() { return is_closed.load(); }
 
-void ExitGate::Close() { is_closed.store(true); }
+void ExitGate::Close() {
+  is_closed.store(true);
+  int64_t none = 0;
+  deadline_ns.compare_exchange_strong(none,
+                                      SteadyNowNs() + kLongestExit / std::chrono::nanoseconds(1));
+}
+
+std::chrono::nanoseconds ExitGate::Left() {
+  const int64_t deadline = deadline_ns.load();
+  if (deadline == 0) return kLongestExit;
+  return std::chrono::nanoseconds(std::max<int64_t>(deadline - SteadyNowNs(), 0));
+}
+
+void ExitGate::Guard() {
+  constexpr int kMostGuards = 1024;
+  static std::atomic<int> guards{0};
+  if (guards.fetch_add(1) >= kMostGuards) return;
+  // Of this library: unloading it calls what it has registered.
+  static_cast<void>(std::atexit([] {
+    Close();
+    static_cast<void>(ForkGate::AwaitOthers(Left()));
+    static_cast<void>(AwaitOthers(Left()));
+  }));
+}
 
 bool ExitGate::Enter() {
   // Either this sees that the gate is closed, or who closes it sees this pass.

@@ -31,6 +31,17 @@ class ExitGate {
   static bool IsClosed();
   // For good: a process does not come back from an exit.
   static void Close();
+
+  // Exit runs backwards: it destroys the static objects of a library before it calls what was
+  // registered before that was loaded. From here on an exit closes the gate, and waits for passes
+  // and for ForkGates, before it destroys anything that exists now. Also if the library that
+  // contains this code is unloaded. For each library that fails at exit, as soon as it is loaded;
+  // after 1024 calls of a process nothing happens.
+  static void Guard();
+  // The time that everything that waits at an exit shares, and what is left of it since Close().
+  static constexpr std::chrono::milliseconds kLongestExit{400};
+  static std::chrono::nanoseconds Left();
+
   // Waits at most `timeout` for the passes of all other threads to end. Returns false if they have
   // not ended. In the child of a fork() only passes of the thread that forked remain.
   static bool AwaitOthers(std::chrono::nanoseconds timeout);

@@ -2,8 +2,11 @@
 
 #include <elf.h>
 #include <limits.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "attune/base/mapped_file.h"
@@ -40,6 +43,11 @@ int TakeIfAround(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+int ReadLoads(dl_phdr_info* info, size_t, void* loads) {
+  *static_cast<uint64_t*>(loads) = info->dlpi_adds;
+  return 1;
+}
+
 int CountObject(dl_phdr_info*, size_t, void* count) {
   ++*static_cast<size_t*>(count);
   return 0;
@@ -60,6 +68,11 @@ LoadedObject::LoadedObject(const dl_phdr_info& info) : begin_(UINTPTR_MAX), base
     const auto& segment = info.dlpi_phdr[i];
     const uintptr_t begin = base_ + segment.p_vaddr;
     if (segment.p_type == PT_DYNAMIC) dynamic_ = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    if (segment.p_type == PT_GNU_RELRO) {
+      const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+      sealed_begin_ = begin / page * page;
+      sealed_end_ = (begin + segment.p_memsz) / page * page;
+    }
     if (segment.p_type != PT_LOAD) continue;
     begin_ = std::min(begin_, begin);
     end_ = std::max(end_, begin + segment.p_memsz);
@@ -183,9 +196,26 @@ bool LoadedObject::VisitBindings(Relocations relocations,
     const bool is_definition =
         symbol.st_shndx != SHN_UNDEF && bound == base_ + static_cast<uintptr_t>(symbol.st_value);
     const bool is_unresolved = type == kCall && contains(bound) && !is_definition;
-    if (visit({names_ + symbol.st_name, symbol, bound, is_unresolved})) return true;
+    const uintptr_t place = base_ + relocation.r_offset;
+    if (visit({names_ + symbol.st_name, symbol, bound, is_unresolved, place})) return true;
   }
   return false;
+}
+
+bool LoadedObject::Overwrite(uintptr_t place, uintptr_t value) const {
+  auto* const begin = reinterpret_cast<void*>(sealed_begin_);
+  const size_t size = sealed_end_ - sealed_begin_;
+  const bool is_sealed = place >= sealed_begin_ && place < sealed_end_;
+  if (is_sealed && ::mprotect(begin, size, PROT_READ | PROT_WRITE) != 0) return false;
+  std::atomic_ref<uintptr_t>(*reinterpret_cast<uintptr_t*>(place)).store(value);
+  if (is_sealed) ::mprotect(begin, size, PROT_READ);
+  return true;
+}
+
+uint64_t LoadedObject::CountLoads() {
+  uint64_t loads = 0;
+  ::dl_iterate_phdr(ReadLoads, &loads);
+  return loads;
 }
 
 }  // namespace attune

@@ -19,6 +19,7 @@ struct Binding {
   const ElfW(Sym) & symbol;  // In the table of the object.
   uintptr_t address;         // Meaningless if `is_unresolved`.
   bool is_unresolved;        // A function that the dynamic linker binds when it is first called.
+  uintptr_t place;           // Where the object keeps `address`.
 };
 
 // Stays valid while the object is loaded. Cheap to copy.
@@ -31,6 +32,8 @@ class LoadedObject {
   static LoadedObject At(const void* address);
   // All objects in the order in which they were loaded.
   static std::vector<LoadedObject> All();
+  // How many objects this process has loaded so far, those that are gone included.
+  static uint64_t CountLoads();
 
   bool empty() const { return end_ == 0; }
   uintptr_t begin() const { return begin_; }
@@ -55,6 +58,10 @@ class LoadedObject {
   // nothing.
   void VisitBindings(const std::function<bool(const Binding&)>& visit) const;
 
+  // Changes a word of the object, also where the dynamic linker has made it read-only. False if the
+  // system does not allow that.
+  bool Overwrite(uintptr_t place, uintptr_t value) const;
+
  private:
   struct Relocations {
     const ElfW(Rela) * first = nullptr;
@@ -66,6 +73,7 @@ class LoadedObject {
                      const std::function<bool(const Binding&)>& visit) const;
 
   uintptr_t begin_ = 0, end_ = 0, base_ = 0;
+  uintptr_t sealed_begin_ = 0, sealed_end_ = 0;  // Read-only since it was loaded; whole pages.
   const ElfW(Dyn) * dynamic_ = nullptr;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* names_ = nullptr;

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/exit_gate.h"
 #include "attune/base/import_check.h"
+#include "attune/base/kept_objects.h"
 #include "attune/base/path_variable.h"
 
 namespace attune {
@@ -49,6 +51,8 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
   // Never closed: solvers and threads of the library behind them use it until the process ends.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
+  // Before anything of its libraries is called.
+  if (KeepObjectsOfNewLibraries()) ExitGate::Guard();
   using Entry = const PluginDescription* (*)();
   const auto entry = reinterpret_cast<Entry>(::dlsym(library, "attune_plugin"));
   if (entry == nullptr) {

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +15,7 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
+#include "attune/base/loaded_object.h"
 #include "backends/host/symbol_scope.h"
 
 namespace attune::host {
@@ -55,26 +54,6 @@ struct Wanted {
   ElfW(Addr) base;
   std::string build_id;
 };
-
-// The memory of an object that the dynamic linker has made read-only after it relocated it.
-struct ReadOnly {
-  ElfW(Addr) base;
-  uintptr_t begin = 0, end = 0;
-};
-
-int CollectReadOnly(dl_phdr_info* object, size_t, void* data) {
-  auto* wanted = static_cast<ReadOnly*>(data);
-  if (object->dlpi_addr != wanted->base) return 0;
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const auto& segment = object->dlpi_phdr[i];
-    if (segment.p_type != PT_GNU_RELRO) continue;
-    // As the dynamic linker does: only whole pages.
-    wanted->begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
-    wanted->end = (object->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;
-  }
-  return 1;
-}
 
 int CollectBuildId(dl_phdr_info* object, size_t, void* data) {
   auto* wanted = static_cast<Wanted*>(data);
@@ -175,15 +154,9 @@ void SharedLibrary::SkipExitCode() const {
   ElfW(Dyn)* entry = map->l_ld;
   while (entry->d_tag != DT_NULL && entry->d_tag != DT_FINI_ARRAYSZ) ++entry;
   if (entry->d_tag == DT_NULL) return;
-  ReadOnly sealed{.base = map->l_addr};
-  ::dl_iterate_phdr(CollectReadOnly, &sealed);
-  const auto address = reinterpret_cast<uintptr_t>(&entry->d_un.d_val);
-  const bool is_sealed = sealed.begin <= address && address < sealed.end;
-  auto* const begin = reinterpret_cast<void*>(sealed.begin);
-  const size_t size = sealed.end - sealed.begin;
-  if (is_sealed && ::mprotect(begin, size, PROT_READ | PROT_WRITE) != 0) return;
-  entry->d_un.d_val = 0;  // The size of the list of functions.
-  if (is_sealed) ::mprotect(begin, size, PROT_READ);
+  // The size of the list of functions.
+  const auto place = reinterpret_cast<uintptr_t>(&entry->d_un.d_val);
+  static_cast<void>(LoadedObject::At(entry).Overwrite(place, 0));
 }
 
 void* SharedLibrary::Find(const char* name) const { return ::dlsym(handle_, name); }

@@ -3,10 +3,12 @@
 // two
 // "<place> <code>", with code -1 if a result is wrong.
 //
-//   convolving_leaver FORCED THREADS
+//   convolving_leaver FORCED THREADS PRODUCTS
 //
 // FORCED: the solver of all convolutions. THREADS: how many convolve until the process is gone; if
-// none, the static destructor destroys the run time, too.
+// none, the static destructor destroys the run time, too. PRODUCTS: of how many shapes there are
+// products before the first convolution. If there are threads and products, the exit comes while
+// the threads convolve for the first time.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +21,18 @@
 namespace {
 
 constexpr int64_t kChannels = 8;
+
+bool MultiplyOnes(attune_runtime* runtime, int64_t size) {
+  attune_gemm gemm{};
+  gemm.m = gemm.n = gemm.k = size;
+  const std::vector<float> ones(static_cast<size_t>(size * size), 1.0F);
+  std::vector<float> result(ones.size());
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = arguments.b = ones.data();
+  arguments.c = result.data();
+  return attune_run_gemm(runtime, &gemm, &arguments) == ATTUNE_OK &&
+         result.front() == static_cast<float>(size);
+}
 
 // Of a filter of ones over an image of ones; -1 if the sum in the middle is wrong.
 int Convolve(attune_runtime* runtime, int64_t size) {
@@ -61,27 +75,32 @@ void ConvolveInHandler() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   ::setenv("ATTUNE_FORCE", argv[1], 1);
   const int threads = std::atoi(argv[2]);
+  const int products = std::atoi(argv[3]);
   attune_options options = ATTUNE_OPTIONS_INIT;
   options.device = "cpu";
   options.policy = ATTUNE_NEVER;
   if (attune_runtime_create(&options, &runtime) != ATTUNE_OK) return 3;
   owner.is_last = threads == 0;
   std::atexit(ConvolveInHandler);
-  for (int64_t size = 12; size < 15; ++size) {
-    if (Convolve(runtime, size) != ATTUNE_OK) return 4;
+  for (int64_t size = 1; size <= products; ++size) {
+    if (!MultiplyOnes(runtime, size)) return 4;
+  }
+  const bool is_first = threads > 0 && products > 0;
+  for (int64_t size = 12; size < 15 && !is_first; ++size) {
+    if (Convolve(runtime, size) != ATTUNE_OK) return 5;
   }
   static std::atomic<int> calls{0};
   for (int64_t first = 0; first < threads; ++first) {
     std::thread([first] {
       for (int64_t i = first;; ++i) {
-        (void)Convolve(runtime, 8 + i % 60);
         ++calls;
+        (void)Convolve(runtime, 8 + i % 60);
       }
     }).detach();
   }
-  while (calls < 20 * threads) std::this_thread::yield();
+  while (calls < (is_first ? 1 : 20) * threads) std::this_thread::yield();
   return 0;
 }
