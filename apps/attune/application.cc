@@ -214,6 +214,7 @@ Result<RecordStore*> Application::StoreToRead() {
     return store();
   }
   if (opened.error().code() != StatusCode::kNotFound) return opened.error();
+  if (!imported.ok()) return imported.WithContext("cannot import recorded problems");
   if (!database_.empty()) {
     return NotFound(fmt::format(
         "{} Check the name after --db or in ATTUNE_DB. 'attune import', 'attune session "

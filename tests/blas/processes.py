@@ -126,6 +126,8 @@ class Failures(unittest.TestCase):
             process = run(FILES.caller, "calls=1", DOUBLE_FAILS=failing, ATTUNE_FORCE="typo")
             self.assertEqual(process.returncode, -signal.SIGABRT, process.stderr)
             self.assertIn("ATTUNE_FORCE is 'typo'", process.stderr)
+        process = run(FILES.caller, "calls=1", DOUBLE_FAILS="create", ATTUNE_FORCE="typo" * 1000)
+        self.assertIn("The stand-in was told to fail.", process.stderr)
 
     def test_what_a_limit_keeps_from_attune_is_computed_without_a_word(self):
         for failing in ("create-limit", "run-limit"):

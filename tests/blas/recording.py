@@ -419,6 +419,17 @@ class Losses(Tests):
                               process.stderr)
             self.assertEqual(len(told), 1, process.stderr)
 
+    def test_a_disk_without_room_for_a_database_is_the_reason(self):
+        with program.small_disk(self.folder / "disk", 128, refuse) as disk:
+            self.database = disk / "attune.db"
+            process = self.unattended(FILES.caller, "shapes=50")
+            self.assertEqual(process.stderr, "")
+            fill(disk)
+            listed = run(FILES.attune, "--db", str(self.database), "problems")
+            self.assertEqual(listed.returncode, 1, listed.stdout)
+            self.assertRegex(listed.stderr, "cannot import recorded problems: .*(disk|space)")
+            self.assertNotIn("Check the name", listed.stderr)
+
     def test_a_disk_that_is_full_for_a_while_costs_nothing(self):
         with program.small_disk(self.folder / "disk", 2048, refuse) as disk:
             self.database = disk / "attune.db"

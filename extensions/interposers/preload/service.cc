@@ -207,7 +207,7 @@ attune_runtime* Service::Create(attune_options options) {
 void Service::SayFailure(const char* message) {
   const char* forced = ForcedChoice();
   if (forced != nullptr) {
-    Die("ATTUNE_FORCE is '%s', and that cannot be done: %s", forced, message);
+    Die("ATTUNE_FORCE is '%.200s', and that cannot be done: %s", forced, message);
   }
   Say("%s The program goes on with its own " ATTUNE_INTERPOSER_LIBRARY ".", message);
 }
@@ -216,7 +216,7 @@ void Service::NoteRefusal(const char* function) {
   const char* message = library_.last_message();
   const char* forced = ForcedChoice();
   if (forced != nullptr) {
-    Die("ATTUNE_FORCE is '%s', and a call of %s cannot be computed so: %s", forced, function,
+    Die("ATTUNE_FORCE is '%.200s', and a call of %s cannot be computed so: %s", forced, function,
         message);
   }
   tally_.Note(Outcome::kRefused);
