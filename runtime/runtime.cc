@@ -12,7 +12,6 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/exit_gate.h"
 #include "attune/base/fork_gate.h"
-#include "attune/base/kept_objects.h"
 #include "attune/base/process_room.h"
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
@@ -70,15 +69,14 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
   if (ExitGate::IsClosed()) {
     return FailedPrecondition("cannot create a run time: the process is exiting");
   }
-  KeepForeignObjects();
   WatchForks();
   // Without /proc the locations of plug-ins and the tuner, and the usable cores, are unknown.
   const Status located = FolderOfThisCode().status();
   if (located.code() == StatusCode::kUnavailable) return located;
   std::unique_ptr<Runtime> runtime(new Runtime(options));
   ATTUNE_RETURN_IF_ERROR(runtime->OpenPlace());
-  // The device's backend may have loaded others, which nothing has called yet.
-  if (KeepObjectsOfNewLibraries()) ExitGate::Guard();
+  // Its backend may have loaded libraries.
+  ExitGate::Guard();
   ATTUNE_RETURN_IF_ERROR(runtime->MakeTunable());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeServer());
   // Before: its static objects must go after the threads that use them. A thread that makes them

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -15,7 +16,7 @@
 #include <utility>
 
 #include "attune/base/exit_gate.h"
-#include "attune/base/kept_objects.h"
+#include "attune/base/loaded_object.h"
 
 namespace attune {
 
@@ -109,7 +110,9 @@ StopAtExit::~StopAtExit() { Registry::OfThisProcess().Remove(this); }
 void StopAtExit::StopAll() { Registry::OfThisProcess().StopAll(); }
 
 void StopAtExit::Renew() {
-  if (KeepObjectsOfNewLibraries()) ExitGate::Guard();
+  static std::atomic<uint64_t> loads_seen{0};
+  const uint64_t loads = LoadedObject::CountLoads();
+  if (loads_seen.exchange(loads) != loads) ExitGate::Guard();
   static std::atomic<int> renewals{0};
   // Of this library: unloading it calls what it has registered.
   if (renewals.fetch_add(1, std::memory_order_relaxed) >= kMostRenewals) return;

@@ -48,11 +48,13 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
     return Unavailable(fmt::format("Plug-in '{}' was not built or installed: {} does not exist.",
                                    name, path.string()));
   }
+  const LibrariesBefore before;
   // Never closed: solvers and threads of the library behind them use it until the process ends.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
   // Before anything of its libraries is called.
-  if (KeepObjectsOfNewLibraries()) ExitGate::Guard();
+  before.KeepObjectsOfNewOnes();
+  ExitGate::Guard();
   using Entry = const PluginDescription* (*)();
   const auto entry = reinterpret_cast<Entry>(::dlsym(library, "attune_plugin"));
   if (entry == nullptr) {
