@@ -45,6 +45,13 @@ def refuse(reason):
     raise unittest.SkipTest(reason)
 
 
+def python_with_numpy():
+    for python in ("/usr/bin/python3", sys.executable):
+        if shutil.which(python) and run(python, "-c", "import numpy").returncode == 0:
+            return python
+    return refuse("numpy is not installed")
+
+
 def fill(disk):
     left = os.statvfs(disk)
     (disk / "ballast").write_bytes(bytes(left.f_bavail * left.f_frsize))
@@ -90,14 +97,11 @@ class Recording(Tests):
             self.assertEqual(self.spool(), [])
 
     def test_shapes_that_numpy_multiplies_are_recorded(self):
-        try:
-            import numpy  # pylint: disable=unused-import,import-outside-toplevel
-        except ImportError:
-            self.skipTest("numpy is not installed")
+        python = python_with_numpy()
         script = ("import numpy as np\n"
                   "a = np.ones((400, 8)); b = np.ones((8, 400))\n"
                   "for i in range(1000): a[:1 + i % 20] @ b[:, :1 + i // 20]\n")
-        process = self.record(sys.executable, "-c", script)
+        process = self.record(python, "-c", script)
         self.assertEqual(process.returncode, 0, process.stderr)
         counted = int(re.search(r"(\d+) problems recorded", process.stderr).group(1))
         # NumPy computes some products with one row or column as other products.
@@ -260,10 +264,7 @@ class Processes(Tests):
             self.assertEqual(folder.stat().st_mode & 0o7777, 0o700)
 
     def test_workers_of_python_lose_nothing(self):
-        try:
-            import numpy  # pylint: disable=unused-import,import-outside-toplevel
-        except ImportError:
-            self.skipTest("numpy is not installed")
+        python = python_with_numpy()
         script = self.folder / "workers.py"
         script.write_text(
             "import multiprocessing, sys\n"
@@ -275,7 +276,7 @@ class Processes(Tests):
             "    for worker in workers: worker.start()\n"
             "    for worker in workers: worker.join()\n", encoding="utf-8")
         for method in ("fork", "spawn"):
-            process = self.record(sys.executable, script, method, tag=method)
+            process = self.record(python, script, method, tag=method)
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertIn(f"10 problems recorded under tag {method}", process.stderr)
 

@@ -1,5 +1,8 @@
 // A program that calls attune under limits; steps.h lists the words of its command line.
 #include <attune/attune.h>
+#include <attune/ops/batch_norm.h>
+#include <attune/ops/softmax.h>
+#include <math.h>
 
 #include "tests/e2e/limits/steps.h"
 
@@ -41,8 +44,8 @@ static int gemm(int m, int n, int k) {
   return wrong;
 }
 
-// Forward, 2 images of 16 x 20 x 20, 16 filters of `width` x `width` that keep the size.
-static int conv(int width) {
+// Forward, 2 images of 16 x 20 x 20, filters of `width` x `width` that keep the size.
+static int conv(int filters, int width) {
   enum { kImages = 2, kChannels = 16, kSize = 20, kPlane = kSize * kSize };
   attune_conv problem = {0};
   attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
@@ -50,12 +53,13 @@ static int conv(int width) {
   Memory memory = take_memory();
   const int pad = width / 2, taps = width * width;
   float* x = bytes_of(&memory, sizeof(float) * kImages * kChannels * kPlane);
-  float* w = bytes_of(&memory, sizeof(float) * (size_t)(kChannels * kChannels * taps));
-  float* y = bytes_of(&memory, sizeof(float) * kImages * kChannels * kPlane);
+  float* w = bytes_of(&memory, sizeof(float) * (size_t)(filters * kChannels * taps));
+  float* y = bytes_of(&memory, sizeof(float) * (size_t)(kImages * filters * kPlane));
   for (int i = 0; i < kImages * kChannels * kPlane; ++i) x[i] = (float)element(i, i / 7, 1);
-  for (int i = 0; i < kChannels * kChannels * taps; ++i) w[i] = (float)element(i, i / 5, 2);
+  for (int i = 0; i < filters * kChannels * taps; ++i) w[i] = (float)element(i, i / 5, 2);
   problem.batch = kImages;
-  problem.in_channels = problem.out_channels = kChannels;
+  problem.in_channels = kChannels;
+  problem.out_channels = filters;
   problem.in[1] = problem.in[2] = kSize;
   problem.filter[1] = problem.filter[2] = width;
   problem.pad[1] = problem.pad[2] = pad;
@@ -63,8 +67,8 @@ static int conv(int width) {
   arguments.b = w;
   arguments.c = y;
   wrong |= !code_is_ok(attune_run_conv(the_runtime, &problem, &arguments), "conv");
-  for (int at = 0; at < kImages * kChannels * kPlane; ++at) {
-    const int image = at / (kChannels * kPlane), filter = at / kPlane % kChannels;
+  for (int at = 0; at < kImages * filters * kPlane; ++at) {
+    const int image = at / (filters * kPlane), filter = at / kPlane % filters;
     const int row = at % kPlane / kSize, column = at % kSize;
     float sum = 0;
     for (int term = 0; term < kChannels * taps; ++term) {
@@ -81,13 +85,87 @@ static int conv(int width) {
   return wrong;
 }
 
+static int is_off(float value, double wanted) { return !(fabs(value - wanted) < 1e-4); }
+
+static int softmax(void) {
+  enum { kLines = 64, kLength = 300 };
+  attune_softmax problem = {0};
+  attune_operands operands = ATTUNE_OPERANDS_INIT;
+  int wrong = 0;
+  Memory memory = take_memory();
+  float* x = bytes_of(&memory, sizeof(float) * kLines * kLength);
+  float* y = bytes_of(&memory, sizeof(float) * kLines * kLength);
+  void* data[] = {x, y};
+  for (int i = 0; i < kLines * kLength; ++i) x[i] = (float)element(i, i / 7, 1);
+  problem.outer = kLines;
+  problem.length = kLength;
+  problem.inner = 1;
+  operands.data = data;
+  operands.count = 2;
+  wrong |= !code_is_ok(attune_run_softmax(the_runtime, &problem, &operands), "softmax");
+  for (int line = 0; line < kLines; ++line) {
+    double sum = 0;
+    for (int i = 0; i < kLength; ++i) sum += exp(x[line * kLength + i]);
+    for (int i = 0; i < kLength; ++i) {
+      const int at = line * kLength + i;
+      wrong |= is_off(y[at], exp(x[at]) / sum);
+    }
+  }
+  give_back(&memory);
+  return wrong;
+}
+
+// Training, 4 images of 16 x 20 x 20.
+static int batch_norm(void) {
+  enum {
+    kImages = 4,
+    kChannels = 16,
+    kSize = 20,
+    kPlane = kSize * kSize,
+    kValues = kImages * kPlane
+  };
+  const double epsilon = 1e-5;
+  attune_batch_norm problem = {0};
+  attune_operands operands = ATTUNE_OPERANDS_INIT;
+  int wrong = 0;
+  Memory memory = take_memory();
+  float* x = bytes_of(&memory, sizeof(float) * kChannels * kValues);
+  float* y = bytes_of(&memory, sizeof(float) * kChannels * kValues);
+  void* data[] = {x, y};
+  for (int i = 0; i < kChannels * kValues; ++i) x[i] = (float)element(i, i / 7, 1);
+  problem.batch = kImages;
+  problem.channels = kChannels;
+  problem.height = problem.width = kSize;
+  operands.data = data;
+  operands.count = 2;
+  wrong |= !code_is_ok(attune_run_batch_norm(the_runtime, &problem, epsilon, 0.1, &operands),
+                       "batch norm");
+  for (int channel = 0; channel < kChannels; ++channel) {
+    double sum = 0, squares = 0;
+    for (int i = 0; i < kValues; ++i) {
+      const double value = x[(i / kPlane * kChannels + channel) * kPlane + i % kPlane];
+      sum += value;
+      squares += value * value;
+    }
+    const double mean = sum / kValues;
+    const double deviation = sqrt(squares / kValues - mean * mean + epsilon);
+    for (int i = 0; i < kValues; ++i) {
+      const int at = (i / kPlane * kChannels + channel) * kPlane + i % kPlane;
+      wrong |= is_off(y[at], (x[at] - mean) / deviation);
+    }
+  }
+  give_back(&memory);
+  return wrong;
+}
+
 static int begin(void) {
   return !code_is_ok(attune_runtime_create(NULL, &the_runtime), "attune_runtime_create");
 }
 
 static int products(void) {
   if (the_runtime == NULL && begin() != 0) return 1;
-  return gemm(10, 10, 10) || gemm(200, 200, 200) || gemm(150, 1, 220) || conv(3) || conv(1);
+  return gemm(10, 10, 10) || gemm(200, 200, 200) || gemm(150, 1, 220) || conv(16, 3) ||
+         conv(16, 1) || conv(1, 3) || conv(1, 1) || softmax() || batch_norm();
 }
 
 static int others(void) { return gemm(230, 230, 230) || gemm(90, 1, 410); }

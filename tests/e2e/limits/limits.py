@@ -16,6 +16,7 @@ there is nothing to run.
 import argparse
 import concurrent.futures
 import dataclasses
+import json
 import os
 import pathlib
 import random
@@ -38,6 +39,10 @@ VECTOR = "gemm@1{m=150,n=1,k=220,align=4}"
 ADDED_VECTOR = "gemm@1{m=150,n=1,k=220,beta=one,align=4}"
 WIDE = "conv@1{dir=fwd,n=2,c=16,h=20,w=20,k=16,fh=3,fw=3,ph=1,pw=1,align=4}"
 POINTWISE = "conv@1{dir=fwd,n=2,c=16,h=20,w=20,k=16,fh=1,fw=1,align=4}"
+WIDE_TO_ONE = "conv@1{dir=fwd,n=2,c=16,h=20,w=20,k=1,fh=3,fw=3,ph=1,pw=1,align=4}"
+POINTWISE_TO_ONE = "conv@1{dir=fwd,n=2,c=16,h=20,w=20,k=1,fh=1,fw=1,align=4}"
+SOFTMAX = "softmax@2{outer=64,length=300,align=4}"
+BATCH_NORM = "batch_norm@1{n=4,c=16,h=20,w=20,affine=0,align=4}"
 
 # The problems that each solver computes, as `attune solvers --problem` prints. The flavours of BLIS use
 # different threads.
@@ -48,9 +53,13 @@ PRODUCTS = {"openblas": EVERY_PRODUCT, "blis": EVERY_PRODUCT, "blis-pthread": EV
             "reference": EVERY_PRODUCT}
 CONVOLUTIONS = {**{name: {WIDE: f"host.im2col-{name}", POINTWISE: f"host.conv1x1-{name}"}
                    for name in ("openblas", "blis", "onednn", "libxsmm", "eigen", "packed", "reference")},
+                "gemv": {WIDE_TO_ONE: "host.im2col-gemv", POINTWISE_TO_ONE: "host.conv1x1-gemv"},
                 "onednn-conv": {WIDE: "host.onednn-conv", POINTWISE: "host.onednn-conv"},
                 "direct": {WIDE: "host.direct-conv", POINTWISE: "host.direct-conv"},
                 "reference-conv": {WIDE: "host.reference-conv", POINTWISE: "host.reference-conv"}}
+NORMALISATIONS = {"softmax": {SOFTMAX: "host.softmax"}, "onednn-softmax": {SOFTMAX: "host.onednn-softmax"},
+                  "batch_norm": {BATCH_NORM: "host.batch_norm"},
+                  "onednn-batch_norm": {BATCH_NORM: "host.onednn-batch_norm"}}
 ONE_THREAD = "openblas on one thread"
 BLIS_WITH_POSIX_THREADS = "blis-pthread/libblis.so.4"
 
@@ -60,7 +69,17 @@ def choices(name):
     solver = f"host.{name.removesuffix('-pthread')}-gemm"
     found = {problem: solver for problem in PRODUCTS.get(name, ())}
     found.update(CONVOLUTIONS.get(name, {}))
+    found.update(NORMALISATIONS.get(name, {}))
     return found
+
+
+def check_all_solvers_have_cells(attune):
+    listed = subprocess.run([str(attune), "solvers", "--json"], capture_output=True, text=True, check=True)
+    names = {solver["name"] for solver in json.loads(listed.stdout) if solver["backend"] == "host"}
+    covered = {solver for name in (*PRODUCTS, *CONVOLUTIONS, *NORMALISATIONS)
+               for solver in choices(name).values()}
+    if names - covered:
+        raise SystemExit(f"limits.py: no cell has {', '.join(sorted(names - covered))}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +159,11 @@ LIMITS = (
           "echo 2G > {memory}/{memory_file}; " + JOIN_MEMORY, "memory", serves=True, long=True),
     Limit("size of files: 0", "products products", "ulimit -f 0; "),
 )
+
+
+# One of each kind: with these each solver is also named in a results file without --long.
+RESULTS_LIMITS = ("pids: nothing left", "user's processes: nothing left", "address space: 400 MB",
+                  "stack of the thread: 128 KiB", "open files: nothing left", "memory cgroup: 64 MB")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -274,13 +298,14 @@ class Matrix:
                 places[controller] = str(made[-1])
         uid = self.first_uid + self.number
         places["setpriv"] = f"exec setpriv --reuid={uid} --regid={uid} --clear-groups "
-        shell = limit.shell.format(**places)
+        # A limit that the shell cannot set fails the cell. Debian's sh has no `ulimit -u`.
+        shell = "set -e; " + limit.shell.format(**places)
         steps = limit.steps.format(**places).split()
         script = shell + '"$@"' if shell.rstrip().endswith("--clear-groups") else shell + 'exec "$@"'
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("ATTUNE_") and not key.endswith("NUM_THREADS")}
         environment.update(variables)
-        process = subprocess.Popen(["/bin/sh", "-c", script, "sh", *words, *steps], env=environment,
+        process = subprocess.Popen(["/bin/bash", "-c", script, "bash", *words, *steps], env=environment,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    cwd=self.folder, start_new_session=True)
         try:
@@ -312,10 +337,10 @@ class Matrix:
         is_same = program.startswith("openblas") and not limit.name.startswith("threads of the BLAS")
         names = ["openblas"] if is_same else list(PRODUCTS)
         if program == "calls":
-            names += [name for name in CONVOLUTIONS if name not in names]
+            names += [name for name in (*CONVOLUTIONS, *NORMALISATIONS) if name not in names]
         for name in names:
             yield Cell(program, limit, "forced", name)
-            if self.is_long or limit.shell.startswith(("echo 1 >", "ulimit -v 400000")):
+            if self.is_long or limit.name in RESULTS_LIMITS:
                 yield Cell(program, limit, "results", name)
 
     def why_not(self, cell):
@@ -373,7 +398,7 @@ class Matrix:
         shutil.rmtree(self.folder / "state", ignore_errors=True)
         tuned = subprocess.run(
             [str(self.bin / "attune"), "tune", "--db", str(self.database), "--per-problem", "0",
-             "--candidates", "12", *[word for problem in (*EVERY_PRODUCT, WIDE, POINTWISE)
+             "--candidates", "12", *[word for problem in (*EVERY_PRODUCT, WIDE, POINTWISE, SOFTMAX, BATCH_NORM)
                                      for word in ("--problem", problem)]],
             capture_output=True, text=True, timeout=120)
         if tuned.returncode != 0:
@@ -392,6 +417,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="attune_limits_") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o777)
+        check_all_solvers_have_cells(options.bin / "attune")
         matrix = Matrix(options, folder)
         matrix.make_database()
         return run_all(matrix, options.only)
