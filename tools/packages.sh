@@ -17,7 +17,8 @@ tuned_libraries=(
 # hipcc (41 MB) compiles kernels for AMD GPUs, which needs none. The servers are started by tests, with data of their own.
 test_packages=(
   libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis python3-venv
-  hipcc postgresql "postgresql-plpython3-15|postgresql-plpython3-16" gunicorn mariadb-server-core mariadb-client-core nats-server
+  hipcc postgresql "postgresql-plpython3-15|postgresql-plpython3-16" gunicorn octave r-base-core
+  mariadb-server-core mariadb-client-core nats-server
   libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
   clang "libclang-rt-14-dev|libclang-rt-18-dev" "libomp-14-dev|libomp-18-dev"
 )

@@ -10,7 +10,11 @@ CONVS = ["conv@1{dir=%s,n=1,c=4,h=8,w=8,k=4,fh=3,fw=3%s}" % (direction, fields)
          for direction in ("fwd", "bwd_data", "bwd_weights")
          for fields in ("", ",layout=nhwc,wlayout=nhwc,ylayout=nhwc", ",g=2", ",ph=1,pw=1,sh=2,sw=2")]
 CONVS.append("conv@1{dir=fwd,n=1,c=4,h=8,w=8,k=4,fh=3,fw=3,bias=1}")
-PROBLEMS = GEMMS + CONVS
+NORMS = ["softmax@2{%s}" % fields for fields in (
+    "outer=24,length=40", "outer=24,length=40,log=1", "dir=bwd,outer=24,length=40", "outer=6,length=10,inner=5,type=f16")]
+NORMS += ["batch_norm@1{%sn=4,c=8,h=6,w=6%s}" % fields for fields in (
+    ("", ",running=1,saved=1"), ("", ",layout=nhwc,fuse=relu"), ("dir=infer,", ""), ("dir=bwd,", ",saved=1"))]
+PROBLEMS = GEMMS + CONVS + NORMS
 KERNEL = ("--kernel", "axpy.json", "--device", "opencl:0")
 
 
@@ -79,6 +83,7 @@ def test_an_untuned_file_is_tuned_served_and_imported(attune, tuned):
     results = (attune.folder / "results0.csv").read_text().splitlines()
     lines = [line for line in results if not line.startswith("Validator,")]
     picked = [0, 3, 9, 10, 15, len(GEMMS), len(GEMMS) + 4, len(GEMMS) + 8]
+    picked += [len(GEMMS + CONVS) + i for i in range(len(NORMS))]
     # Op and params, and what they leave out.
     untuned = []
     for i in picked:

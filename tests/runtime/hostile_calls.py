@@ -20,10 +20,11 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("attune.h", "observe.h", "plans.h", "questions.h", "capture.h", "kernels.h", "profile.h", "tunable.h")
+HEADERS = ("attune.h", "operators.h", "observe.h", "plans.h", "questions.h", "capture.h", "kernels.h", "profile.h", "tunable.h")
 NUMBERS = {"size_t": C.c_size_t, "int64_t": C.c_int64, "uint64_t": C.c_uint64, "int32_t": C.c_int32,
            "double": C.c_double, "int": C.c_int, "unsigned": C.c_uint}
 CALL_LIMIT_S = 30
+SOFTMAX_BYTES = 64
 
 # Arguments that may be null, and the reason: everything else that points has to be refused.
 MAY_BE_NULL = {
@@ -221,6 +222,7 @@ class World:
             "attune_conv": dict(in_channels=2, out_channels=2),
             "attune_arguments": dict(a=self.address(), b=self.address() + 65536,
                                      c=self.address() + 131072, alpha=1.0),
+            "attune_operands": dict(data=self.operands(), count=2, alpha=1.0),
             "attune_options": dict(device=self.text(b"cpu"), database=self.text(b""), policy=1),
             "attune_kernel_options": dict(device=self.text(b"opencl:0"), database=self.text(b""),
                                           per_size_ns=10**7, check_wait_ns=-1),
@@ -240,6 +242,17 @@ class World:
             made.filter[1] = made.filter[2] = 1
         return made
 
+    def operands(self):
+        made = (C.c_void_p * 2)(self.address(), self.address() + 65536)
+        self.kept.append(made)
+        return C.addressof(made)
+
+    def softmax(self):
+        """An attune_softmax of 8 lines of 8 elements; what is not set is 0."""
+        made = (C.c_int64 * (SOFTMAX_BYTES // 8))(8, 8, 1, 1)
+        self.kept.append(made)
+        return C.addressof(made)
+
     def callback_address(self):
         return C.cast(self.callback, C.c_void_p).value
 
@@ -251,8 +264,10 @@ class World:
         name, kind = field.name, field.kind
         if field.is_text:
             return C.c_void_p(self.text(self.usual_text(name)))
+        if field.kind == "void" and name == "problem":
+            return C.c_void_p(self.softmax())
         if not field.is_pointer:
-            value = {"alpha_class": 1, "count": 1, "device_count": 1, "capacity": 0, "timeout_ms": 0,
+            value = {"alpha_class": 1, "problem_bytes": SOFTMAX_BYTES, "count": 1, "device_count": 1, "capacity": 0, "timeout_ms": 0,
                      "atol": 1e-3, "rtol": 1e-3, "mask": 0}.get(name, 0)
             return NUMBERS[kind](value)
         if kind in self.interface.structs and declared.count("*") == 1:
@@ -273,7 +288,7 @@ class World:
         return C.byref(C.c_void_p(0xdead)) if declared.count("*") == 2 else C.byref(self.kept[-1])
 
     def usual_text(self, name):
-        return {"problem": b"gemm@1{m=8,n=8,k=8}", "target": b"gfx906_60", "library": b"openblas",
+        return {"operator_name": b"softmax", "problem": b"gemm@1{m=8,n=8,k=8}", "target": b"gfx906_60", "library": b"openblas",
                 "mode": b"device_events", "kind": b"cpu", "folder": self.folder.encode(),
                 "filename": f"{self.folder}/file.csv".encode(), "file": self.kernel_file.encode(), "device": b"0",
                 "pattern": f"{self.folder}/none*.csv".encode(), "lines": b""}[name]
