@@ -67,6 +67,7 @@ size_t PutAheadWhoIsSurelyQuicker(std::vector<PredictedCandidate>& predicted,
 Dispatcher::Dispatcher(DispatchParts parts, DispatchOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
+      device_fails_at_exit_(parts_.device != nullptr && parts_.device->fails_at_exit()),
       builder_(std::make_unique<Builder>(*parts_.kernels, BuilderOptions{.warns = false})) {}
 
 const Solver* Dispatcher::SolverOf(const Candidate& candidate) const {
@@ -91,7 +92,7 @@ Status Dispatcher::IsApplicable(const Problem& problem, const Solver& solver) co
 }
 
 bool Dispatcher::FailsAtExit(const Solver& solver) const {
-  return solver.traits().fails_at_exit || parts_.device->fails_at_exit();
+  return solver.traits().fails_at_exit || device_fails_at_exit_;
 }
 
 bool Dispatcher::IsUnwanted(const Problem& problem, const Solver& solver) const {

@@ -163,6 +163,8 @@ class Dispatcher {
 
   // True if the caller computes what process limits keep from serving.
   bool yields() const { return options_.yields; }
+  // Device::fails_at_exit.
+  bool device_fails_at_exit() const { return device_fails_at_exit_; }
   // The number of threads of the processor that a candidate may use.
   int max_threads() const;
   // Whether a forced choice serves `problem`, whatever is known of it.
@@ -258,6 +260,7 @@ class Dispatcher {
 
   const DispatchParts parts_;
   const DispatchOptions options_;
+  const bool device_fails_at_exit_;
   const std::unique_ptr<Builder> builder_;
 };
 

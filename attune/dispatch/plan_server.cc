@@ -186,7 +186,7 @@ Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_lim
                                   Launches launches) {
   auto serving = [&]() -> Result<Serving> {
     const ForkGate gate;
-    const bool fails_at_exit = dispatcher_.parts().device->fails_at_exit();
+    const bool fails_at_exit = dispatcher_.device_fails_at_exit();
     if (IsLeftBehind() || (fails_at_exit && ExitGate::IsClosed())) return ProcessExits();
     return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
   }();

@@ -208,7 +208,7 @@ std::optional<Option> Dispatcher::FallbackFor(const Problem& problem) const {
   Option option;
   option.candidate = *candidate;
   option.because = parts_.fallback->because();
-  option.fails_at_exit = parts_.device->fails_at_exit();
+  option.fails_at_exit = device_fails_at_exit_;
   option.fails_capture = true;  // It computes when it is called, and nothing again at a replay.
   return option;
 }

@@ -25,7 +25,7 @@ ALLOCATORS = {"libjemalloc.so.2": "libjemalloc2",
               "libtcmalloc_minimal.so.4": "libtcmalloc-minimal4",
               "libmimalloc.so.2.0": "libmimalloc2.0"}
 SOLVERS = ("host.openblas-gemm", "host.blis-gemm", "host.libxsmm-gemm", "host.eigen-gemm",
-           "host.packed-gemm", "host.reference-gemm", "host.onednn-gemm", "host.gemv-gemm")
+           "host.packed-gemm", "host.reference-gemm")
 BLIS = ("blis-pthread/libblis.so.4", "libblis4-pthread")
 RIGHT = "all products are right"
 # The sanitizers of GCC and Clang. Debian has no runtime package for each compiler.
