@@ -75,8 +75,6 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
   if (located.code() == StatusCode::kUnavailable) return located;
   std::unique_ptr<Runtime> runtime(new Runtime(options));
   ATTUNE_RETURN_IF_ERROR(runtime->OpenPlace());
-  // Its backend may have loaded libraries.
-  ExitGate::Guard();
   ATTUNE_RETURN_IF_ERROR(runtime->MakeTunable());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeServer());
   // Before: its static objects must go after the threads that use them. A thread that makes them

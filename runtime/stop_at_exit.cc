@@ -4,10 +4,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -16,7 +14,6 @@
 #include <utility>
 
 #include "attune/base/exit_gate.h"
-#include "attune/base/loaded_object.h"
 
 namespace attune {
 
@@ -110,9 +107,7 @@ StopAtExit::~StopAtExit() { Registry::OfThisProcess().Remove(this); }
 void StopAtExit::StopAll() { Registry::OfThisProcess().StopAll(); }
 
 void StopAtExit::Renew() {
-  static std::atomic<uint64_t> loads_seen{0};
-  const uint64_t loads = LoadedObject::CountLoads();
-  if (loads_seen.exchange(loads) != loads) ExitGate::Guard();
+  ExitGate::Guard();
   static std::atomic<int> renewals{0};
   // Of this library: unloading it calls what it has registered.
   if (renewals.fetch_add(1, std::memory_order_relaxed) >= kMostRenewals) return;

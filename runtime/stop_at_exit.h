@@ -24,8 +24,8 @@ class StopAtExit {
   StopAtExit& operator=(const StopAtExit&) = delete;
 
   // Exit runs backwards, so what a library made later would go before `stop` is called. From here
-  // on `stop` comes before everything that exists now, too, and so does ExitGate if a library was
-  // loaded since the last call. Cheap, and bounded: `stop` is renewed kMostRenewals times.
+  // on `stop` comes before everything that exists now, too, and so does ExitGate (Guard). Cheap,
+  // and bounded: `stop` is renewed kMostRenewals times.
   static void Renew();
   static constexpr int kMostRenewals = 128;
 

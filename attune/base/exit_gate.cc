@@ -1,7 +1,5 @@
 #include "attune/base/exit_gate.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "attune/base/fork_gate.h"
+#include "attune/base/loaded_object.h"
 #include "attune/base/steady_time.h"
 
 namespace attune {
@@ -25,7 +24,7 @@ struct alignas(64) Counter {
 constinit std::array<Counter, kCounters> counters;
 constinit std::atomic<size_t> threads_seen{0};
 constinit std::atomic<bool> is_closed{false};
-constinit std::atomic<int64_t> deadline_ns{0};  // Steady clock; 0: none yet.
+constinit std::atomic<int64_t> exit_deadline_ns{0};  // Steady clock; 0: no exit has begun.
 
 // In the static TLS block, so that access costs no call.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Counter* counter_of_this_thread = nullptr;
@@ -33,17 +32,25 @@ constinit std::atomic<int64_t> deadline_ns{0};  // Steady clock; 0: none yet.
 
 // The child has only the thread that forked.
 void AfterForkInChild() {
-  deadline_ns.store(0);
+  exit_deadline_ns.store(0);
   for (Counter& counter : counters) counter.inside.store(0);
   if (counter_of_this_thread != nullptr) {
     counter_of_this_thread->inside.store(passes_of_this_thread);
   }
 }
 
+// Never destroyed, because a fork() may come during the exit.
+void WatchForks() {
+  static const auto* const watcher = new ForkWatcher([] {},
+                                                     [](bool is_child) {
+                                                       if (is_child) AfterForkInChild();
+                                                     });
+  static_cast<void>(watcher);
+}
+
 Counter& CounterOfThisThread() {
   if (counter_of_this_thread == nullptr) [[unlikely]] {
-    static const int registered = ::pthread_atfork(nullptr, nullptr, AfterForkInChild);
-    static_cast<void>(registered);
+    WatchForks();
     counter_of_this_thread = &counters[threads_seen.fetch_add(1) % kCounters];
   }
   return *counter_of_this_thread;
@@ -60,23 +67,26 @@ int PassesOfOthers() {
 bool ExitGate::IsClosed() { return is_closed.load(); }
 
 void ExitGate::Close() {
+  WatchForks();
   is_closed.store(true);
   int64_t none = 0;
-  deadline_ns.compare_exchange_strong(none,
-                                      SteadyNowNs() + kLongestExit / std::chrono::nanoseconds(1));
+  exit_deadline_ns.compare_exchange_strong(
+      none, SteadyNowNs() + kLongestExit / std::chrono::nanoseconds(1));
 }
 
 std::chrono::nanoseconds ExitGate::Left() {
-  const int64_t deadline = deadline_ns.load();
+  const int64_t deadline = exit_deadline_ns.load();
   if (deadline == 0) return kLongestExit;
   return std::chrono::nanoseconds(std::max<int64_t>(deadline - SteadyNowNs(), 0));
 }
 
 void ExitGate::Guard() {
   constexpr int kMostGuards = 1024;
+  static std::atomic<uint64_t> loads_seen{0};
   static std::atomic<int> guards{0};
-  if (guards.fetch_add(1) >= kMostGuards) return;
-  // Of this library: unloading it calls what it has registered.
+  const uint64_t loads = LoadedObject::CountLoads();
+  if (loads_seen.exchange(loads) == loads || guards.fetch_add(1) >= kMostGuards) return;
+  // The handler belongs to the library that contains this code, so dlclose() runs it, too.
   static_cast<void>(std::atexit([] {
     Close();
     static_cast<void>(ForkGate::AwaitOthers(Left()));
@@ -99,7 +109,7 @@ void ExitGate::Leave() {
   CounterOfThisThread().inside.fetch_sub(1);
 }
 
-// Looks again and again, so that leaving the gate wakes nobody.
+// Polls, so that Leave() does not have to wake a thread.
 bool ExitGate::AwaitOthers(std::chrono::nanoseconds timeout) {
   constexpr std::chrono::microseconds kInterval{100};
   const int64_t deadline_ns = SteadyNowNs() + timeout.count();

@@ -32,13 +32,13 @@ class ExitGate {
   // For good: a process does not come back from an exit.
   static void Close();
 
-  // Exit runs backwards: it destroys the static objects of a library before it calls what was
-  // registered before that was loaded. From here on an exit closes the gate, and waits for passes
-  // and for ForkGates, before it destroys anything that exists now. Also if the library that
-  // contains this code is unloaded. For each library that fails at exit, as soon as it is loaded;
-  // after 1024 calls of a process nothing happens.
+  // Exit runs backwards: it destroys the static objects of a library before it calls handlers that
+  // were registered before the library was loaded. From here on an exit closes the gate, and waits
+  // for passes and ForkGates, before it destroys anything that exists now; dlclose() of the library
+  // that contains this code does the same. Call it when a library that fails at exit was loaded.
+  // Does nothing if no library was loaded since the last call, nor after 1024 libraries.
   static void Guard();
-  // The time that everything that waits at an exit shares, and what is left of it since Close().
+  // All waits of an exit share this time. Left() is the rest of it since Close().
   static constexpr std::chrono::milliseconds kLongestExit{400};
   static std::chrono::nanoseconds Left();
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -13,73 +14,80 @@
 namespace attune {
 namespace {
 
-// The gate does not open again, so each test closes that of a child. Exit code of `body`; -1 if
-// the child died.
-int WithGateOfItsOwn(const std::function<int()>& body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(body());
-  int status = -1;
-  if (::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
+// A pass of another thread until End().
+class PassOfAnotherThread {
+ public:
+  PassOfAnotherThread() { is_inside_.wait(); }
+  ~PassOfAnotherThread() { End(); }
+  void End() {
+    if (!thread_.joinable()) return;
+    may_end_.count_down();
+    thread_.join();
+  }
+
+ private:
+  std::latch is_inside_{1};
+  std::latch may_end_{1};
+  std::thread thread_{[this] {
+    const ExitGate::Pass pass;
+    is_inside_.count_down();
+    may_end_.wait();
+  }};
+};
+
+// The gate does not open again, so children close it.
+void ExpectInChild(const std::function<bool()>& body) {
+  EXPECT_EXIT(std::_Exit(body() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(ExitGateTest, ItIsOpenUntilItIsClosed) {
-  EXPECT_EQ(WithGateOfItsOwn([] {
-              if (ExitGate::IsClosed() || !ExitGate::Pass().is_open()) return 1;
-              ExitGate::Close();
-              return ExitGate::IsClosed() && !ExitGate::Pass().is_open() ? 0 : 2;
-            }),
-            0);
+  ExpectInChild([] {
+    const bool was_open = !ExitGate::IsClosed() && ExitGate::Pass().is_open();
+    ExitGate::Close();
+    return was_open && ExitGate::IsClosed() && !ExitGate::Pass().is_open();
+  });
 }
 
 TEST(ExitGateTest, PassesOfOtherThreadsAreAwaited) {
-  EXPECT_EQ(WithGateOfItsOwn([] {
-              std::latch is_inside(1);
-              std::latch may_leave(1);
-              std::thread other([&] {
-                const ExitGate::Pass pass;
-                is_inside.count_down();
-                may_leave.wait();
-              });
-              is_inside.wait();
-              ExitGate::Close();
-              if (ExitGate::AwaitOthers(std::chrono::milliseconds(1))) return 1;
-              may_leave.count_down();
-              const bool left = ExitGate::AwaitOthers(std::chrono::seconds(10));
-              other.join();
-              return left ? 0 : 2;
-            }),
-            0);
+  ExpectInChild([] {
+    PassOfAnotherThread other;
+    ExitGate::Close();
+    const bool waits = !ExitGate::AwaitOthers(std::chrono::milliseconds(1));
+    other.End();
+    return waits && ExitGate::AwaitOthers(std::chrono::seconds(10));
+  });
 }
 
 TEST(ExitGateTest, AThreadDoesNotWaitForItself) {
-  EXPECT_EQ(WithGateOfItsOwn([] {
-              const ExitGate::Pass pass;
-              const ExitGate::Pass nested;
-              ExitGate::Close();
-              if (ExitGate::Pass().is_open()) return 1;
-              return ExitGate::AwaitOthers(std::chrono::nanoseconds(0)) ? 0 : 2;
-            }),
-            0);
+  ExpectInChild([] {
+    const ExitGate::Pass pass;
+    const ExitGate::Pass nested;
+    ExitGate::Close();
+    return !ExitGate::Pass().is_open() && ExitGate::AwaitOthers(std::chrono::nanoseconds(0));
+  });
 }
 
 TEST(ExitGateTest, AChildDoesNotWaitForThreadsOfItsParent) {
-  std::latch is_inside(1);
-  std::latch may_leave(1);
-  std::thread other([&] {
-    const ExitGate::Pass pass;
-    is_inside.count_down();
-    may_leave.wait();
-  });
-  is_inside.wait();
+  PassOfAnotherThread other;
 
-  EXPECT_EQ(
-      WithGateOfItsOwn([] { return ExitGate::AwaitOthers(std::chrono::nanoseconds(0)) ? 0 : 1; }),
-      0);
+  ExpectInChild([] { return ExitGate::AwaitOthers(std::chrono::nanoseconds(0)); });
   EXPECT_FALSE(ExitGate::AwaitOthers(std::chrono::nanoseconds(0)));
+}
 
-  may_leave.count_down();
-  other.join();
+TEST(ExitGateTest, TheWaitsOfAnExitShareTheirTimeAndAChildHasItsOwn) {
+  ExpectInChild([] {
+    ExitGate::Close();
+    while (ExitGate::Left() > ExitGate::kLongestExit / 2) std::this_thread::yield();
+    ExitGate::Close();
+    if (ExitGate::Left() > ExitGate::kLongestExit / 2) return false;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ExitGate::Close();
+      std::_Exit(ExitGate::Left() > ExitGate::kLongestExit / 2 ? 0 : 1);
+    }
+    int status = -1;
+    return ::waitpid(child, &status, 0) == child && status == 0;
+  });
 }
 
 }  // namespace

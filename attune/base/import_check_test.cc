@@ -16,7 +16,7 @@ using ::testing::EndsWith;
 
 uintptr_t AddressIn(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-// Sanitizers have one, too.
+// Sanitizers define qsort(), too.
 const void* QsortOfTheCLibrary() {
   return ::dlsym(::dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "qsort");
 }

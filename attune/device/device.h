@@ -93,8 +93,8 @@ class Device {
   // where their memory begins.
   virtual bool takes_handles() const { return false; }
 
-  // Whether its library destroys objects at exit that every call needs
-  // (SolverTraits::fails_at_exit, of all solvers).
+  // True if the library of the device destroys objects at exit that every call needs:
+  // SolverTraits::fails_at_exit for all solvers.
   virtual bool fails_at_exit() const { return false; }
 
   // Aligned to 64 bytes at least, content undefined.

@@ -1,5 +1,5 @@
-// Keys of the plans for captured calls, for calls under limits and for calls during an exit. No key
-// of a usual call equals one.
+// Keys of the plans for captured calls, for calls under limits and for calls during an exit. Other
+// calls never have such keys.
 #pragma once
 
 #include <cstdint>

@@ -148,7 +148,7 @@ TEST_F(LimitsTest, TheSolverThatIsForcedComputesOnOneThread) {
   EXPECT_EQ(ServedBy(Call(*server)), "host.second-gemm@1{threads=1}");
 }
 
-// An exit is for good, so each of them is one of a child.
+// The gate does not open again, so a child closes it.
 TEST_F(LimitsTest, DuringAnExitALibraryThatNeedsStaticObjectsIsReplaced) {
   first_.FailAtExit();
   const auto served = [&](const std::string& forced) {

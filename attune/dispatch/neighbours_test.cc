@@ -1,4 +1,4 @@
-// Whose choices serve a problem that is near.
+// Serving a problem by the choice for a similar one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST_F(NeighboursTest, OneOfOperandsAlignedAsTheseOrWorseServes) {
   EXPECT_EQ(NearestFor(Aligned(8, 64)), "test.quick-gemm@1{variant=1}");
 }
 
-TEST_F(NeighboursTest, AConfigThatALibraryComputesSomeProblemsWronglyWithSaysNothing) {
+TEST_F(NeighboursTest, AConfigThatIsWrongForSomeProblemsDoesNotServe) {
   machine_.quick->first_variant_untried = 2;
   Know(Aligned(4, 64), machine_.quick->At(1), 0);
   EXPECT_EQ(NearestFor(Aligned(8, 64)), "");

@@ -87,7 +87,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
     return is_needed_by_graphs_ || (workspace_bytes_ > 0 && !has_workspace);
   }
 
-  // Whether a call passes ExitGate.
+  // True if each call needs a pass of ExitGate.
   bool fails_at_exit() const { return option_.fails_at_exit; }
 
   // Thread-safe. Calls wait for each other only if the executable is one for a single thread.

@@ -136,7 +136,7 @@ Plan* PlanServer::FindOrMakeApart(const PlanKey& key, const Maker& make) {
 
 Plan* PlanServer::FindOrMakeFrugal(const Problem& problem, uint64_t workspace_limit_bytes) {
   if (substitutes_.empty()) return nullptr;
-  // The plan of before may be of a library that an exit takes apart.
+  // An earlier frugal plan may call a library that the exit takes apart.
   const Apart apart = ExitGate::IsClosed() ? Apart::kAtExit : Apart::kFrugal;
   return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, apart), [&] {
     auto serving = ServeFrugally(problem, workspace_limit_bytes);
@@ -186,8 +186,8 @@ Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_lim
                                   Launches launches) {
   auto serving = [&]() -> Result<Serving> {
     const ForkGate gate;
-    const bool fails_at_exit = dispatcher_.device_fails_at_exit();
-    if (IsLeftBehind() || (fails_at_exit && ExitGate::IsClosed())) return ProcessExits();
+    const bool is_refused = ExitGate::IsClosed() && dispatcher_.device_fails_at_exit();
+    if (is_refused || IsLeftBehind()) return ProcessExits();
     return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
   }();
   // A plan that exceeds the workspace of the caller is for the caller to change.

@@ -9,7 +9,7 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/exit_gate.h"
 #include "attune/base/import_check.h"
-#include "attune/base/kept_objects.h"
+#include "attune/base/new_libraries.h"
 #include "attune/base/path_variable.h"
 
 namespace attune {
@@ -48,12 +48,12 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
     return Unavailable(fmt::format("Plug-in '{}' was not built or installed: {} does not exist.",
                                    name, path.string()));
   }
-  const LibrariesBefore before;
+  const NewLibraries libraries;
   // Never closed: solvers and threads of the library behind them use it until the process ends.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
   // Before anything of its libraries is called.
-  before.KeepObjectsOfNewOnes();
+  libraries.KeepStaticObjects();
   ExitGate::Guard();
   using Entry = const PluginDescription* (*)();
   const auto entry = reinterpret_cast<Entry>(::dlsym(library, "attune_plugin"));

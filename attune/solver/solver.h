@@ -62,8 +62,8 @@ struct SolverTraits {
   // operators that promise it (Operator::PromisesSpecialValues()). A GEMM must also not read C if
   // beta is 0. Tuning and the conformance suite verify this.
   bool ieee_special_values = false;
-  // Its library destroys objects at exit that a call needs. Once an exit of the process has begun
-  // it is not called (ExitGate).
+  // True if the library destroys objects at exit that a call needs. ExitGate keeps calls out once
+  // an exit of the process has begun.
   bool fails_at_exit = false;
   bool last_resort = false;  // Slow by design (a plain reference): tuned only if asked for by name.
 };
@@ -112,8 +112,8 @@ class Solver {
     return true;
   }
 
-  // Whether a config that was verified on other problems may serve one that it was never run on:
-  // not if it makes a library compute some problems wrongly without a word.
+  // True if a config that was verified on other problems may serve a problem without a run of its
+  // own. False if the config makes a library return wrong results for some problems.
   virtual bool ServesUntried(const Config& config) const {
     (void)config;
     return true;

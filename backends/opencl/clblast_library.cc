@@ -9,7 +9,7 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
-#include "attune/base/kept_objects.h"
+#include "attune/base/new_libraries.h"
 #include "backends/opencl/cl_handles.h"
 
 namespace attune::opencl {
@@ -36,14 +36,14 @@ std::string VersionOf(const std::filesystem::path& file) {
 ClblastLibrary LoadClblast() {
   ClblastLibrary clblast;
   clblast.report.name = "clblast";
-  const LibrariesBefore before;
+  const NewLibraries libraries;
   void* library = ::dlopen(kFileName, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     clblast.report.missing =
         fmt::format("{} The Debian package libclblast1 brings it.", ::dlerror());
     return clblast;
   }
-  before.KeepObjectsOfNewOnes();
+  libraries.KeepStaticObjects();
   const bool complete = Find(library, "CLBlastSgemm", clblast.sgemm) &&
                         Find(library, "CLBlastDgemm", clblast.dgemm) &&
                         Find(library, "CLBlastSgemmStridedBatched", clblast.sgemm_batched) &&

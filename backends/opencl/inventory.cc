@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/kept_objects.h"
+#include "attune/base/new_libraries.h"
 #include "attune/base/signals_blocked.h"
 #include "attune/kernel/kernel_file.h"
 
@@ -104,9 +104,9 @@ void Inventory::Read() const {
   cl_uint platform_count = 0;
   // Drivers start threads here.
   const SignalsBlocked signals;
-  const LibrariesBefore before;
+  const NewLibraries libraries;
   const cl_int code = clGetPlatformIDs(kMaxPlatforms, platforms, &platform_count);
-  before.KeepObjectsOfNewOnes();
+  libraries.KeepStaticObjects();
   if (code == kPlatformNotFound || (code == CL_SUCCESS && platform_count == 0)) {
     missing_ =
         "The ICD loader found no OpenCL platform. Install one, for example the Debian package "

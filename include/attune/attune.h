@@ -220,11 +220,12 @@ typedef struct attune_options {
  * its own with the same options and switches, counters at 0 and no listener, which uses no thread
  * that stayed in the parent. On devices other than the processor such a call fails with
  * ATTUNE_FAILED_PRECONDITION. ATTUNE_UNAVAILABLE if functions that the program exports replace a
- * part of a library of attune's, such as SQLite. */
+ * part of a library of attune's, such as SQLite. ATTUNE_FAILED_PRECONDITION once the exit of the
+ * process has begun. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
  * being compiled; plans must be released before. A program that exits without it has its background
- * ended all the same. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
+ * ended all the same; a run time that is destroyed after that keeps its memory. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
  * served goes to standard error, then or at the exit. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 

@@ -34,7 +34,7 @@ bool MultiplyOnes(attune_runtime* runtime, int64_t size) {
          result.front() == static_cast<float>(size);
 }
 
-// Of a filter of ones over an image of ones; -1 if the sum in the middle is wrong.
+// Convolves an image of ones with filters of ones. Returns -1 if a sum is wrong.
 int Convolve(attune_runtime* runtime, int64_t size) {
   attune_conv conv{};
   conv.batch = 1;

@@ -20,11 +20,12 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("attune.h", "operators.h", "observe.h", "plans.h", "questions.h", "capture.h", "kernels.h", "profile.h", "tunable.h")
+HEADERS = ("attune.h", "operators.h", "observe.h", "plans.h", "questions.h", "capture.h", "kernels.h",
+           "profile.h", "tunable.h")
 NUMBERS = {"size_t": C.c_size_t, "int64_t": C.c_int64, "uint64_t": C.c_uint64, "int32_t": C.c_int32,
            "double": C.c_double, "int": C.c_int, "unsigned": C.c_uint}
 CALL_LIMIT_S = 30
-SOFTMAX_BYTES = 64
+SOFTMAX_BYTES = 64  # sizeof(attune_softmax)
 
 # Arguments that may be null, and the reason: everything else that points has to be refused.
 MAY_BE_NULL = {
@@ -267,8 +268,8 @@ class World:
         if field.kind == "void" and name == "problem":
             return C.c_void_p(self.softmax())
         if not field.is_pointer:
-            value = {"alpha_class": 1, "problem_bytes": SOFTMAX_BYTES, "count": 1, "device_count": 1, "capacity": 0, "timeout_ms": 0,
-                     "atol": 1e-3, "rtol": 1e-3, "mask": 0}.get(name, 0)
+            value = {"alpha_class": 1, "problem_bytes": SOFTMAX_BYTES, "count": 1, "device_count": 1,
+                     "capacity": 0, "timeout_ms": 0, "atol": 1e-3, "rtol": 1e-3, "mask": 0}.get(name, 0)
             return NUMBERS[kind](value)
         if kind in self.interface.structs and declared.count("*") == 1:
             return C.byref(self.struct(kind))
@@ -288,8 +289,8 @@ class World:
         return C.byref(C.c_void_p(0xdead)) if declared.count("*") == 2 else C.byref(self.kept[-1])
 
     def usual_text(self, name):
-        return {"operator_name": b"softmax", "problem": b"gemm@1{m=8,n=8,k=8}", "target": b"gfx906_60", "library": b"openblas",
-                "mode": b"device_events", "kind": b"cpu", "folder": self.folder.encode(),
+        return {"operator_name": b"softmax", "problem": b"gemm@1{m=8,n=8,k=8}",
+                "target": b"gfx906_60", "library": b"openblas", "mode": b"device_events", "kind": b"cpu", "folder": self.folder.encode(),
                 "filename": f"{self.folder}/file.csv".encode(), "file": self.kernel_file.encode(), "device": b"0",
                 "pattern": f"{self.folder}/none*.csv".encode(), "lines": b""}[name]
 

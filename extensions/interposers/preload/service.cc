@@ -104,8 +104,7 @@ Service::State Service::Open(Preparation prepare) {
 void Service::SayLateCall() {
   if (!is_recording_ || late_call_was_said_.exchange(true)) return;
   Say("Calls in exit handlers and destructors that run after attune has ended are not recorded. "
-      "This "
-      "message appears once.");
+      "This message appears once.");
 }
 
 void Service::NoteShortStack() {

@@ -74,6 +74,7 @@ def choices(name):
 
 
 def check_all_solvers_have_cells(attune):
+    """Ends the program if a solver of the processor has no cell."""
     listed = subprocess.run([str(attune), "solvers", "--json"], capture_output=True, text=True, check=True)
     names = {solver["name"] for solver in json.loads(listed.stdout) if solver["backend"] == "host"}
     covered = {solver for name in (*PRODUCTS, *CONVOLUTIONS, *NORMALISATIONS)
@@ -84,7 +85,7 @@ def check_all_solvers_have_cells(attune):
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """A limit that a shell sets before the program starts, or that the program's steps set."""
+    """A limit that bash sets before the program starts, or that the program's steps set."""
     name: str
     steps: str
     shell: str = ""            # {pids}, {memory}: its cgroup folders; {setpriv}: runs it as another user.
@@ -161,7 +162,7 @@ LIMITS = (
 )
 
 
-# One of each kind: with these each solver is also named in a results file without --long.
+# The limits, one of each kind, under which a results file names each solver without --long.
 RESULTS_LIMITS = ("pids: nothing left", "user's processes: nothing left", "address space: 400 MB",
                   "stack of the thread: 128 KiB", "open files: nothing left", "memory cgroup: 64 MB")
 

@@ -78,6 +78,18 @@ attune_arguments ArgumentsIn(const Memory& memory) {
   return arguments;
 }
 
+// A call with the operands a and c.
+template <class Run>
+Shape ShapeOfTwo(std::string name, const Run& run) {
+  return {std::move(name), [run](attune_runtime* runtime, const Memory& memory) {
+            void* data[] = {memory.a, memory.c};
+            attune_operands operands = ATTUNE_OPERANDS_INIT;
+            operands.data = data;
+            operands.count = 2;
+            return run(runtime, operands);
+          }};
+}
+
 Shape GemmShape(int64_t m, int64_t n, int64_t k, attune_type type) {
   attune_gemm gemm{};
   gemm.m = m;
@@ -133,7 +145,7 @@ std::vector<Shape> ConvShapes() {
   return shapes;
 }
 
-// Lines that are neighbours, and others.
+// Lines of adjacent elements, and lines with strides.
 std::vector<Shape> SoftmaxShapes() {
   std::vector<Shape> shapes;
   for (const int64_t inner : {1, 30}) {
@@ -141,14 +153,11 @@ std::vector<Shape> SoftmaxShapes() {
     softmax.outer = 60;
     softmax.length = 200;
     softmax.inner = inner;
-    shapes.push_back({fmt::format("softmax 60x200x{}", inner),
-                      [softmax](attune_runtime* runtime, const Memory& memory) {
-                        void* data[] = {memory.a, memory.c};
-                        attune_operands operands = ATTUNE_OPERANDS_INIT;
-                        operands.data = data;
-                        operands.count = 2;
-                        return attune_run_softmax(runtime, &softmax, &operands);
-                      }});
+    shapes.push_back(
+        ShapeOfTwo(fmt::format("softmax 60x200x{}", inner),
+                   [softmax](attune_runtime* runtime, const attune_operands& operands) {
+                     return attune_run_softmax(runtime, &softmax, &operands);
+                   }));
   }
   return shapes;
 }
@@ -162,14 +171,11 @@ std::vector<Shape> BatchNormShapes() {
     norm.channels = 16;
     norm.height = norm.width = 40;
     norm.layout = layout;
-    shapes.push_back({fmt::format("batch norm, layout {}", layout),
-                      [norm](attune_runtime* runtime, const Memory& memory) {
-                        void* data[] = {memory.a, memory.c};
-                        attune_operands operands = ATTUNE_OPERANDS_INIT;
-                        operands.data = data;
-                        operands.count = 2;
-                        return attune_run_batch_norm(runtime, &norm, 1e-5, 0.1, &operands);
-                      }});
+    shapes.push_back(ShapeOfTwo(fmt::format("batch norm, layout {}", layout),
+                                [norm](attune_runtime* runtime, const attune_operands& operands) {
+                                  return attune_run_batch_norm(runtime, &norm, 1e-5, 0.1,
+                                                               &operands);
+                                }));
   }
   return shapes;
 }
@@ -211,7 +217,7 @@ class Calls {
   size_t used_bytes() const { return used_bytes_; }
   const std::string& where() const { return where_; }
   int computed() const { return computed_; }
-  // Of the last call that failed.
+  // The code of the last failed call.
   attune_code failure() const { return failure_; }
 
  private:

@@ -1,4 +1,4 @@
-#include "attune/base/kept_objects.h"
+#include "attune/base/new_libraries.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ bool IsNamed(const LoadedObject& object) {
 // Takes the place of __cxa_atexit().
 int RegisterNothing(void (*)(void*), void*, void*) { return 0; }
 
-void KeepObjects(const LoadedObject& object) {
+void LetRegisterNothing(const LoadedObject& object) {
   object.VisitBindings([&](const Binding& binding) {
     if (std::string_view(binding.name) != "__cxa_atexit") return false;
     return object.Overwrite(binding.place, reinterpret_cast<uintptr_t>(&RegisterNothing));
@@ -29,15 +29,15 @@ void KeepObjects(const LoadedObject& object) {
 
 }  // namespace
 
-LibrariesBefore::LibrariesBefore() {
-  for (const LoadedObject& object : LoadedObject::All()) beginnings_.push_back(object.begin());
+NewLibraries::NewLibraries() {
+  for (const LoadedObject& object : LoadedObject::All()) loaded_before_.push_back(object.begin());
 }
 
-void LibrariesBefore::KeepObjectsOfNewOnes() const {
+void NewLibraries::KeepStaticObjects() const {
   for (const LoadedObject& object : LoadedObject::All()) {
-    const bool is_new =
-        std::find(beginnings_.begin(), beginnings_.end(), object.begin()) == beginnings_.end();
-    if (is_new && IsNamed(object)) KeepObjects(object);
+    const bool is_new = std::find(loaded_before_.begin(), loaded_before_.end(), object.begin()) ==
+                        loaded_before_.end();
+    if (is_new && IsNamed(object)) LetRegisterNothing(object);
   }
 }
 
