@@ -67,6 +67,11 @@ TestServer::~TestServer() {
 
 void TestServer::Kill() { KillServer(pid_); }
 
+bool TestServer::IsGone() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ < 0;
+}
+
 Status TestServer::Prepare() {
   ATTUNE_ASSIGN_OR_RETURN(folder_, NewServerFolder());
   ATTUNE_ASSIGN_OR_RETURN(port_, FreePort(terms_.address));
@@ -169,8 +174,7 @@ Status TestServer::WaitUntilItAnswers() {
   const int64_t deadline_ns = SteadyNowNs() + kStartPatienceNs;
   Status last;
   while (SteadyNowNs() < deadline_ns) {
-    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-      pid_ = -1;
+    if (IsGone()) {
       return Internal(fmt::format("{} ended at its start: {}", ProgramOf(kind_).name, Log()));
     }
     if (Answers(port_, terms_.address)) {

@@ -44,6 +44,8 @@ class TestServer {
 
   // As `kill -9` does it.
   void Kill();
+  // Whether its process is gone: killed, or by a fault of its own.
+  bool IsGone();
   // On the same data and the same port, once it answers.
   Status Run();
 
