@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "attune/formats/problem_list.h"
+#include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
+#include "attune/ops/softmax/softmax.h"
 #include "attune/tunable/results_storage.h"
 #include "attune/tunable/untuned_file.h"
 
@@ -91,11 +93,46 @@ void AddConvs(std::vector<Problem>& problems) {
   }
 }
 
+void AddNormalisations(std::vector<Problem>& problems) {
+  Softmax softmax;
+  softmax.outer = 12;
+  softmax.length = 64;
+  Vary<Softmax>(
+      problems, softmax,
+      {[](Softmax&) {}, [](Softmax& s) { s.inner = 7; }, [](Softmax& s) { s.backward = true; },
+       [](Softmax& s) { s.logarithm = true; },
+       [](Softmax& s) { s.mask = SoftmaxMask::kCausal, s.queries = 4; },
+       [](Softmax& s) { s.mask = SoftmaxMask::kAdditive, s.queries = 4; },
+       [](Softmax& s) { s.scaled = true; }, [](Softmax& s) { s.type = DataType::kBf16; },
+       [](Softmax& s) { s.alignment_bytes = 16; }, [](Softmax& s) { s.deterministic = true; }});
+  for (const BatchNormPass pass :
+       {BatchNormPass::kTraining, BatchNormPass::kInference, BatchNormPass::kBackward}) {
+    BatchNorm norm;
+    norm.pass = pass;
+    norm.batch = 4;
+    norm.channels = 16;
+    norm.height = norm.width = 9;
+    Vary<BatchNorm>(
+        problems, norm,
+        {[](BatchNorm&) {}, [](BatchNorm& b) { b.mode = BatchNormMode::kPerActivation; },
+         [](BatchNorm& b) { b.layout = BatchNormLayout::kNhwc; },
+         [](BatchNorm& b) { b.layout = BatchNormLayout::kNcdhw, b.depth = 3; },
+         [](BatchNorm& b) { b.affine = false; },
+         [](BatchNorm& b) { b.running = b.pass == BatchNormPass::kTraining; },
+         [](BatchNorm& b) { b.saved = b.pass != BatchNormPass::kInference; },
+         [](BatchNorm& b) { b.fusion = BatchNormFusion::kRelu; },
+         [](BatchNorm& b) { b.fusion = BatchNormFusion::kAddRelu; },
+         [](BatchNorm& b) { b.type = DataType::kF16; }, [](BatchNorm& b) { b.alignment_bytes = 4; },
+         [](BatchNorm& b) { b.deterministic = true; }});
+  }
+}
+
 // Of every operator, and of each with every field that is not the usual.
 std::vector<Problem> Problems() {
   std::vector<Problem> problems;
   AddGemms(problems);
   AddConvs(problems);
+  AddNormalisations(problems);
   const char* const others[] = {
       "kernel@1{content=0123456789abcdef0123456789abcdef,name=scale,operands=x in f32 96x4 uniform "
       "-1 1 y out f32 96x4,sizes=n 96 width 4,tolerance=0 1e-05}",

@@ -76,6 +76,19 @@ TEST_F(NvrtcTest, ASourceThatDoesNotCompileIsRefusedWithThePlace) {
   EXPECT_THAT(status.message(), HasSubstr("undeclared"));
 }
 
+TEST_F(NvrtcTest, WarningsComeWithTheCodeAndNotOnTheTerminal) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const Result<Artifact> cubin =
+      Build("#warning this kernel is noisy\n" + std::string(kKernel), "-DSCALE=2", "sm_90");
+  const std::string printed =
+      testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+
+  ASSERT_TRUE(cubin.ok()) << cubin.status().ToString();
+  EXPECT_THAT(cubin->log, HasSubstr("this kernel is noisy"));
+  EXPECT_EQ(printed, "");
+}
+
 TEST_F(NvrtcTest, AnUnknownArchitectureIsUnsupportedByName) {
   const Status status = Build(kKernel, "-DSCALE=2", "sm_12345").status();
 

@@ -127,6 +127,35 @@ TEST_F(HipccTest, AFailureHoldsTheLog) {
   EXPECT_THAT(artifact.status().message(), HasSubstr(kArch));
 }
 
+TEST_F(HipccTest, WarningsComeWithTheCode) {
+  WriteCompiler("echo 'kernel.hip:3: warning: no such thing' >&2; echo code > kernel.co");
+
+  const auto artifact = Build(Hipcc(), "source");
+
+  ASSERT_TRUE(artifact.ok()) << artifact.status().ToString();
+  EXPECT_THAT(artifact->log, HasSubstr("kernel.hip:3: warning: no such thing"));
+}
+
+// Debian's package hipcc has what this needs.
+TEST(RealHipccTest, WarningsComeWithTheCodeAndNotOnTheTerminal) {
+  const Hipcc hipcc;
+  if (!hipcc.available()) GTEST_SKIP() << hipcc.report.missing;
+  const auto recipe = MakeRecipe(hipcc,
+                                 "#warning this kernel is noisy\n"
+                                 "extern \"C\" __attribute__((global)) void empty() {}\n",
+                                 kArch);
+  ASSERT_TRUE(recipe.ok()) << recipe.status().ToString();
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const auto artifact = BuildCodeObject(hipcc, *recipe);
+  const std::string printed =
+      testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+
+  ASSERT_TRUE(artifact.ok()) << artifact.status().ToString();
+  EXPECT_THAT(artifact->log, HasSubstr("this kernel is noisy"));
+  EXPECT_EQ(printed, "");
+}
+
 TEST_F(HipccTest, ACompilerThatWritesNothingIsAFailure) {
   WriteCompiler("exit 0");
 

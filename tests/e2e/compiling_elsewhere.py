@@ -3,6 +3,7 @@
 jobs are done, by another one they are refused by name, and left. STAND_IN_DRIVER is the folder of a
 libcuda.so.1 whose device is only listed, OTHER_NVRTC that of an NVRTC of another version."""
 
+import json
 import os
 
 import program
@@ -60,12 +61,35 @@ def the_same_compiler_does_the_jobs(attune):
     program.check("has to be measured on it" in err, err)
 
 
+def warnings_go_to_the_log(attune):
+    """The kernel file of quiet.py as CUDA C++."""
+    folder = attune.folder / "noisy"
+    folder.mkdir()
+    noisy = json.loads((attune.data / "noisy_kernel/noisy.json").read_text())
+    (folder / "noisy.json").write_text(json.dumps({**noisy, "language": "cuda", "sources": ["noisy.cu"]}))
+    (folder / "noisy.cu").write_text(
+        "#warning this kernel is noisy\n"
+        'extern "C" __global__ void noisy(const float* a, const float* b, float* c, int m, int n, int k) {}\n')
+    log = attune.folder / "noisy.log"
+    settings = {"ATTUNE_KERNEL_PATH": str(folder), "LD_LIBRARY_PATH": os.environ["STAND_IN_DRIVER"],
+                "OCL_ICD_VENDORS": str(attune.folder)}
+    attune.run("session", "new", "noisy", "--device", "cuda:0", *DB, **settings)
+    del settings["LD_LIBRARY_PATH"]
+    attune.run("jobs", "load", "--session", "noisy", "--problem", "gemm@1{m=64,n=64,k=64}", "--solvers",
+               "cuda.noisy-gemm", "--steps", "perf:compile", *DB, **settings)
+    printed = "".join(attune.run("tune", "--session", "noisy", "--step", "perf:compile", *DB, "--log",
+                                 log.name, **settings))
+    program.check("1 job done" in printed and "is noisy" not in printed, printed)
+    program.check("this kernel is noisy" in log.read_text(), log.read_text())
+
+
 def test(attune):
     attune.environment["ATTUNE_PLUGINS"] = "cuda"
     made_where_the_device_is(attune)
     it_can_be_prepared_elsewhere(attune)
     another_compiler_is_refused(attune)
     the_same_compiler_does_the_jobs(attune)
+    warnings_go_to_the_log(attune)
 
 
 program.main(test)

@@ -140,6 +140,40 @@ TEST(HostileStorage, ADamagedIndexIsMadeAnewWhereverItIsDamaged) {
   EXPECT_EQ(FinishedSetsIn(world.database()), 1);
 }
 
+int CountIn(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(HostileStorage, ADamagedIndexIsToldOnceAndCostsNoCall) {
+  RuntimeWorld world;
+  const Mount disk(world.folder() / "disk", "size=16m");
+  if (!disk.is_there()) GTEST_SKIP() << "A file system can be mounted by the superuser only.";
+  const std::string database = (world.folder() / "disk/attune.db").string();
+  world.Set("ATTUNE_DB", database);
+  TuneOnce(world);
+  const std::string index = IndexPathOf(database).string();
+  std::string damaged = Bytes(index);
+  ASSERT_GT(damaged.size(), 64u);
+  for (size_t i = 0; i < 64; ++i) damaged[i] = 'x';
+  Overwrite(index, damaged);
+  // Nothing mends it, so that every look finds the damage again.
+  ASSERT_TRUE(disk.MakeReadOnly());
+  testing::internal::CaptureStderr();
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  for (int round = 0; round < 3; ++round) {
+    for (const int size : {16, 17 + round}) ASSERT_TRUE(Multiply(runtime.get(), size));
+    ASSERT_TRUE(IsIdle(runtime.get()));
+  }
+
+  EXPECT_EQ(CountIn(Explanation(runtime.get()), "The index is not used"), 1)
+      << Explanation(runtime.get());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(HostileStorage, ADatabaseThatIsReplacedIsFollowed) {
   RuntimeWorld world;
   TuneOnce(world);

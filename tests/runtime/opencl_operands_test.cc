@@ -15,6 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/ops/batch_norm.h"
+#include "attune/ops/softmax.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
@@ -248,6 +250,57 @@ TEST_F(OpenClOperands, ConvolutionsAndPlansAreCheckedToo) {
   EXPECT_THAT(attune_last_message(), HasSubstr("'c'"));
   EXPECT_EQ(attune_plan_run(plan, &call_), ATTUNE_OK) << attune_last_message();
   attune_plan_release(plan);
+}
+
+// Runs `operands` with each of them in turn at a host pointer, then in a buffer that is too small.
+template <class Run>
+void ExpectEachIsChecked(const Run& run, std::vector<void*> operands, cl_mem small) {
+  std::vector<float> host(kSize * kSize, 1);
+  const auto code_of = [&] {
+    attune_operands call = ATTUNE_OPERANDS_INIT;
+    call.data = operands.data();
+    call.count = operands.size();
+    return run(call);
+  };
+  EXPECT_EQ(code_of(), ATTUNE_OK) << attune_last_message();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    void* const kept = operands[i];
+    operands[i] = host.data();
+    EXPECT_EQ(code_of(), ATTUNE_INVALID_ARGUMENT) << "operand " << i;
+    EXPECT_THAT(attune_last_message(), HasSubstr("clCreateBuffer"));
+    operands[i] = small;
+    EXPECT_EQ(code_of(), ATTUNE_INVALID_ARGUMENT) << "operand " << i;
+    EXPECT_THAT(attune_last_message(), HasSubstr(" 4 "));
+    operands[i] = kept;
+  }
+}
+
+TEST_F(OpenClOperands, OtherOperatorsAreCheckedToo) {
+  attune_softmax softmax{};
+  softmax.outer = softmax.length = kSize;
+  softmax.mask = ATTUNE_SOFTMAX_ADDITIVE;
+  softmax.queries = kSize;
+  attune_batch_norm norm{};
+  norm.batch = norm.height = 2;
+  norm.channels = norm.width = 4;
+  norm.affine = 1;
+  const cl_mem small = Buffer(CL_MEM_READ_WRITE, sizeof(float));
+  const auto several = [&](size_t count) {
+    std::vector<void*> buffers(count);
+    for (void*& buffer : buffers) buffer = Buffer(CL_MEM_READ_WRITE, kBytes);
+    return buffers;
+  };
+
+  ExpectEachIsChecked(
+      [&](const attune_operands& call) {
+        return attune_run_softmax(runtime_.get(), &softmax, &call);
+      },
+      several(3), small);
+  ExpectEachIsChecked(
+      [&](const attune_operands& call) {
+        return attune_run_batch_norm(runtime_.get(), &norm, 1e-5, 0.1, &call);
+      },
+      several(4), small);
 }
 
 TEST_F(OpenClOperands, AQueueIsRefused) {
