@@ -53,9 +53,9 @@ IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread"
 # Files about one operator: its C functions, formats of PyTorch's TunableOp (GEMM), of MIOpen and its Fin (convolutions), and the
 # models of time that SEER and others published.
 ABOUT_ONE_OPERATOR = re.compile(
-    r"(runtime/(request|c_runtime)\.cc|attune/(tunable|miopen|fin)/.*|attune/formats/(tunable|export)\w*\.(cc|h)|"
-    r"attune/model/(conv|gemm)_features\.(cc|h)|attune/forecast/(tiled_launches|timed_products)\.(cc|h)|attune/tuner/child_evaluator\.cc|"
-    r"attune/kernel/covering_problems\.cc|extensions/(miopen|models)/.*|apps/attune/imported_best\.cc)$")
+    r"(runtime/c_runtime\.cc|attune/(tunable|miopen|fin)/.*|attune/formats/(tunable|export)\w*\.(cc|h)|"
+    r"attune/model/(conv|gemm)_features\.(cc|h)|attune/forecast/(tiled_launches|timed_products)\.(cc|h)|"
+    r"extensions/models/.*|apps/attune/imported_best\.cc)$")
 
 # Sources that only tests link.
 FOR_TESTS = re.compile(r"_test$|^test_|^sample_|^naive_reference$|^result_error$")

@@ -1,4 +1,5 @@
-// The problems on which corrupted kernel files are told apart, for tests.
+// The problems on which corrupted kernel files are told apart, for tests. Each operator lists its
+// own in kernel_tests.txt of its folder, by parts with the names in brackets below.
 #pragma once
 
 #include <string_view>
@@ -8,15 +9,15 @@
 
 namespace attune::kernel {
 
-// Small problems, the plainest first, in which every class of `operator_name` ("gemm") has
-// each of its values.
+// [covering] Small problems, the plainest first, in which every class of `operator_name` ("gemm")
+// has each of its values.
 std::vector<Problem> CoveringProblems(std::string_view operator_name);
 
-// Problems just beyond the limits that shipped kernel files state of counts and of the workspace.
-// Their operands are small.
+// [limit] Problems just beyond the limits that shipped kernel files state of counts and of the
+// workspace. Their operands are small.
 std::vector<Problem> LimitProblems(std::string_view operator_name);
 
-// Problems just beyond the limits of size that shipped kernel files state. Not to be run.
+// [large] Problems just beyond the limits of size that shipped kernel files state. Not to be run.
 std::vector<Problem> LargeProblems(std::string_view operator_name);
 
 }  // namespace attune::kernel
