@@ -8,8 +8,10 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/table.h"
+#include "attune/miopen/batch_norm_key.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/imported_choice.h"
+#include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
@@ -24,8 +26,12 @@ struct Answered {
 
 // Why no database of MIOpen's can have the problem, a sentence; empty if one can.
 std::string WhyNeverKnown(const Problem& problem) {
+  if (const auto* const norm = problem.As<BatchNorm>(); norm != nullptr) {
+    const auto key = BatchNormKeyOf(*norm);
+    return key.ok() ? "" : key.error().message();
+  }
   const auto* const conv = problem.As<Conv>();
-  if (conv == nullptr) return "MIOpen's databases have convolutions alone.";
+  if (conv == nullptr) return "MIOpen's databases have convolutions and batch norms alone.";
   const auto key = FindKeyOf(*conv);
   return key.ok() ? "" : key.error().message();
 }

@@ -14,7 +14,8 @@ namespace attune::miopen {
 namespace {
 
 constexpr int kMostDecimalUnits = 64;
-constexpr std::string_view kKinds[] = {"find-db", "perf-db", "kernel-db"};
+constexpr std::string_view kKinds[] = {"find-db", "perf-db", "kernel-db", "batch-norm-db"};
+constexpr std::string_view kBatchNorms = "batchnorm_";
 constexpr std::string_view kBackends[] = {"HIP", "OpenCL"};
 constexpr std::string_view kFeatures[] = {"_sramecc", "_nosramecc", "_xnack"};
 
@@ -78,6 +79,11 @@ std::optional<int> UnitsOf(std::string_view text, int base) {
   return units;
 }
 
+// Of batch norms MIOpen has the perf-db of today as text, and nothing else.
+bool IsOfBatchNorms(const Ending& ending) {
+  return ending.text == ".db.txt" || ending.text == ".udb.txt";
+}
+
 std::string EndingList() {
   std::string list;
   for (const Ending& ending : kEndings) {
@@ -122,14 +128,23 @@ Result<FileName> ParseFileName(const std::filesystem::path& path) {
     return InvalidArgument(fmt::format("{} is no name of a database of MIOpen's. They end as {}.",
                                        Quoted(text), EndingList()));
   }
-  const std::string_view stem = std::string_view(text).substr(0, text.size() - ending->text.size());
-  if (stem.find(".fusion") != stem.npos || stem.starts_with("batchnorm_")) {
+  std::string_view stem = std::string_view(text).substr(0, text.size() - ending->text.size());
+  if (stem.find(".fusion") != stem.npos) {
     return Unsupported(fmt::format(
-        "{} is a database of fusions or of batch normalisation. Only those of convolutions are "
-        "read.",
+        "{} is a database of fusions. Only those of convolutions and of batch norms are read.",
         Quoted(text)));
   }
   FileName name{ending->kind, ending->storage, {}, {}, {}, ending->text.starts_with(".cd.")};
+  if (stem.starts_with(kBatchNorms)) {
+    if (!IsOfBatchNorms(*ending)) {
+      return Unsupported(fmt::format(
+          "{} is no name of a database of batch norms. MIOpen keeps those as text alone: "
+          "{}*.db.txt, {}*.udb.txt.",
+          Quoted(text), kBatchNorms, kBatchNorms));
+    }
+    name.kind = DatabaseKind::kBatchNormDb;
+    stem.remove_prefix(kBatchNorms.size());
+  }
   ReadStem(stem, name);
   return name;
 }

@@ -9,8 +9,10 @@
 
 namespace attune::miopen {
 
-enum class DatabaseKind { kFindDb, kPerfDb, kKernelDb };
-std::string_view Name(DatabaseKind kind);  // "find-db", "perf-db", "kernel-db".
+// A perf-db is of convolutions; that of batch norms is another kind.
+enum class DatabaseKind { kFindDb, kPerfDb, kKernelDb, kBatchNormDb };
+// "find-db", "perf-db", "kernel-db", "batch-norm-db".
+std::string_view Name(DatabaseKind kind);
 
 // How perf-dbs are kept.
 enum class Storage { kText, kSqlite };
@@ -32,8 +34,8 @@ struct FileName {
 };
 
 // From the last part of `path`, before a ".bz2" of what is packed. kInvalidArgument for a name that
-// no database of MIOpen's has, with those that there are; kUnsupported for databases of fusions and
-// batch normalisation, whose keys are others.
+// no database of MIOpen's has, with those that there are; kUnsupported for databases of fusions,
+// whose keys are others, and for what would be of batch norms and is no text of a perf-db.
 Result<FileName> ParseFileName(const std::filesystem::path& path);
 
 // A GPU as names of databases have it.

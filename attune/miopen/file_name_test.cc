@@ -84,8 +84,25 @@ TEST(FileNameTest, OtherNamesAreRefusedWithThoseThatThereAre) {
   }
 }
 
-TEST(FileNameTest, DatabasesOfFusionsAndBatchNormalisationAreUnsupported) {
-  for (const char* path : {"gfx906_60.HIP.fusion.fdb.txt", "batchnorm_gfx906_60.db.txt",
+TEST(FileNameTest, PerfDbsOfBatchNormsAreTexts) {
+  EXPECT_EQ(Facts("/opt/rocm/share/miopen/db/batchnorm_gfx942130.db.txt"),
+            "batch-norm-db text gfx942130");
+  EXPECT_EQ(Facts("batchnorm_gfx906_60.db.txt.bz2"), "batch-norm-db text gfx906_60");
+  EXPECT_EQ(Facts("batchnorm_gfx1151_20.HIP.3_5_2_cd957402.udb.txt"),
+            "batch-norm-db text gfx1151_20");
+  EXPECT_EQ(Facts("batchnorm_all.db.txt"), "batch-norm-db text -");
+  EXPECT_EQ(ParseFileName("batchnorm_gfx906_6O.db.txt")->claimed_gpu, "gfx906_6O");
+  for (const char* path : {"batchnorm_gfx906_60.db", "batchnorm_gfx1201_32_1.1.0.udb",
+                           "batchnorm_gfx906_60.HIP.fdb.txt", "batchnorm_gfx906_60.kdb",
+                           "batchnorm_gfx906_60.cd.pdb.txt"}) {
+    const auto name = ParseFileName(path);
+    EXPECT_EQ(name.status().code(), StatusCode::kUnsupported) << path;
+    EXPECT_THAT(name.status().message(), testing::HasSubstr("batchnorm_*.db.txt"));
+  }
+}
+
+TEST(FileNameTest, DatabasesOfFusionsAreUnsupported) {
+  for (const char* path : {"gfx906_60.HIP.fusion.fdb.txt", "batchnorm_gfx906_60.fusion.db.txt",
                            "gfx906_60.HIP.3_3_0_abc.fusion.ufdb.txt"}) {
     EXPECT_EQ(Facts(path), "unsupported") << path;
   }
@@ -128,6 +145,7 @@ TEST(TargetNameTest, OnlyKernelsAreOfAWholeArchitecture) {
   EXPECT_EQ(CheckTarget("gfx906", DatabaseKind::kKernelDb), Status::Ok());
   EXPECT_EQ(CheckTarget("gfx906_60", DatabaseKind::kKernelDb), Status::Ok());
   EXPECT_EQ(CheckTarget("gfx906_60", DatabaseKind::kFindDb), Status::Ok());
+  EXPECT_EQ(CheckTarget("gfx906", DatabaseKind::kBatchNormDb).code(), StatusCode::kInvalidArgument);
   for (const char* target : {"gfx906", "foo", "", "gfx906_6O"}) {
     EXPECT_EQ(CheckTarget(target, DatabaseKind::kPerfDb).code(), StatusCode::kInvalidArgument);
   }

@@ -23,7 +23,7 @@ constexpr std::array<Words, kFindingKinds> kWords = {{
     {"bad_kernel", "kernels that cannot be unpacked"},
     {"hash_mismatch", "kernels that are not those of their hash"},
     {"impossible_problem", "problems whose output does not follow from their input"},
-    {"unknown_solver", "solvers that MIOpen never had for convolutions"},
+    {"unknown_solver", "solvers that MIOpen never had for such problems"},
     {"removed_solver", "solvers that MIOpen has no more"},
     {"wrong_algorithm", "algorithms that are none, or of another direction"},
     {"unsorted_keys", "records that stand before their predecessor"},

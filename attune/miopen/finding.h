@@ -24,7 +24,7 @@ enum class FindingKind : uint8_t {
   kHashMismatch,     // A kernel whose bytes are not those of its hash.
   // Kept as it is.
   kImpossibleProblem,  // Whose output does not follow from the rest of its key.
-  kUnknownSolver,      // That no MIOpen ever had for convolutions.
+  kUnknownSolver,      // That no MIOpen ever had for such problems.
   kRemovedSolver,      // That MIOpen has no more.
   kWrongAlgorithm,     // Not an algorithm, or of another direction than the key.
   kUnsortedKeys,       // A record before its predecessor: MIOpen's own files are sorted.

@@ -8,6 +8,7 @@
 
 #include "attune/base/base64.h"
 #include "attune/base/text.h"
+#include "attune/miopen/batch_norm_key.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/problem/escaping.h"
 #include "attune/problem/problem.h"
@@ -26,6 +27,13 @@ std::string HeadOf(const KernelRow& row, size_t blob_bytes) {
   const std::string name = Escaped(row.name);
   return fmt::format("{} {} {} {} {} {}{}", kKernelWord, row.hash, row.code_bytes, blob_bytes,
                      name.size(), name, Escaped(row.options));
+}
+
+Fingerprint PerfLookupKey(const std::string& text, PerfKeyForm form) {
+  if (form == PerfKeyForm::kBatchNormKey) return BatchNormLookupKey(text);
+  if (form == PerfKeyForm::kPerfKey) return FingerprintOf(text);
+  const auto key = ReadFindKey(text);
+  return key ? ParametersLookupKey(*key) : FingerprintOf(text);
 }
 
 Status BadKernelLine(const ImportedLine& line) {
@@ -48,6 +56,13 @@ Fingerprint ParametersLookupKey(const FindKey& find_key) {
   return FingerprintOf(Text(PerfKeyOf(find_key)));
 }
 
+Fingerprint BatchNormLookupKey(std::string_view text) {
+  const auto key = ReadBatchNormKey(text);
+  if (!key) return FingerprintOf(text);
+  const auto problem = ProblemOf(*key);
+  return problem.ok() ? KeyOf(Problem(*problem)) : FingerprintOf(text);
+}
+
 std::vector<ImportedLine> LinesOf(const FindDb& db) {
   std::vector<ImportedLine> lines;
   lines.reserve(db.records.size());
@@ -68,10 +83,7 @@ std::vector<ImportedLine> LinesOf(const PerfDb& db) {
   for (const PerfRecord& record : db.records) {
     if (record.items.empty()) continue;
     ImportedLine& line = lines.emplace_back();
-    line.key = FingerprintOf(record.key);
-    if (const auto key = ReadFindKey(record.key); db.form == PerfKeyForm::kFindKey && key) {
-      line.key = ParametersLookupKey(*key);
-    }
+    line.key = PerfLookupKey(record.key, db.form);
     line.number = static_cast<int64_t>(record.line);
     line.text = Text(PerfDb{db.form, {record}});
     line.text.pop_back();

@@ -18,12 +18,16 @@ namespace attune::miopen {
 inline constexpr std::string_view kFindDbKind = "miopen.find-db";
 inline constexpr std::string_view kPerfDbKind = "miopen.perf-db";
 inline constexpr std::string_view kKernelDbKind = "miopen.kernel-db";
+inline constexpr std::string_view kBatchNormDbKind = "miopen.batch-norm-db";
 
 // What a record of a find-db is asked by: the problem that its key means, or the key itself where
 // no problem says the same.
 Fingerprint LookupKey(const FindRecord& record);
 // What parameters for a convolution are asked by. `find_key` is a key of a find-db.
 Fingerprint ParametersLookupKey(const FindKey& find_key);
+// What parameters for a batch norm are asked by: the problem that `key`, of a perf-db, means, or
+// the key itself where no problem says the same.
+Fingerprint BatchNormLookupKey(std::string_view key);
 
 // One line for each record, which reads as the same one. Records without items have none.
 std::vector<ImportedLine> LinesOf(const FindDb& db);

@@ -7,22 +7,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/miopen/batch_norm_key.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/file_name.h"
 #include "attune/miopen/import_lines.h"
+#include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {
 namespace {
 
-// The newest line under `key` of a find-db for `target`.
-Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestRecord(ImportStore& imports,
-                                                                          std::string_view target,
-                                                                          const Fingerprint& key) {
-  ATTUNE_ASSIGN_OR_RETURN(auto found, imports.Find(key));
-  std::pair<ImportedFile, ImportedLine>* of_opencl = nullptr;
+using Match = std::pair<ImportedFile, ImportedLine>;
+
+// The newest line under the key of `problem` of a file of `kind` for `target`.
+Result<std::optional<Match>> NewestRecord(ImportStore& imports, std::string_view target,
+                                          std::string_view kind, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(auto found, imports.Find(KeyOf(problem)));
+  Match* of_opencl = nullptr;
   for (auto& match : found) {
-    if (match.first.kind != kFindDbKind || match.first.target != target) continue;
+    if (match.first.kind != kind || match.first.target != target) continue;
     if (IsSecond(match.first)) {
       if (of_opencl == nullptr) of_opencl = &match;
       continue;
@@ -30,7 +33,16 @@ Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestRecord(Import
     return std::optional(std::move(match));
   }
   if (of_opencl != nullptr) return std::optional(std::move(*of_opencl));
-  return std::optional<std::pair<ImportedFile, ImportedLine>>();
+  return std::optional<Match>();
+}
+
+// The same, of the problem that imports mean where they do not have `problem` as it is.
+Result<std::optional<Match>> NewestMeant(ImportStore& imports, std::string_view target,
+                                         std::string_view kind, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestRecord(imports, target, kind, problem));
+  const Problem meant = MeantByImports(problem);
+  return found.has_value() || meant == problem ? std::move(found)
+                                               : NewestRecord(imports, target, kind, meant);
 }
 
 Status Damaged(const ImportedFile& file, const ImportedLine& line) {
@@ -116,7 +128,8 @@ Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& li
 
 Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line) {
   Findings findings;
-  PerfDb db = ReadPerfDb(line.text, findings);
+  PerfDb db = file.kind == kBatchNormDbKind ? ReadBatchNormDb(line.text, findings)
+                                            : ReadPerfDb(line.text, findings);
   if (db.records.size() != 1 || !IsWhole(line, findings)) return Damaged(file, line);
   PerfRecord& record = db.records.front();
   record.line = static_cast<uint64_t>(line.number);
@@ -127,6 +140,23 @@ bool AreParametersFor(std::string_view find_key, const PerfRecord& record) {
   // Keys of find-dbs have a '-' and the others have none.
   const bool is_whole_key = record.key.find('-') != std::string::npos;
   return !is_whole_key || record.key == find_key;
+}
+
+ImportedAnswer AnswerOf(const ImportedFile& file, const PerfRecord& parameters) {
+  ImportedAnswer answer;
+  answer.file = file.name;
+  answer.line = static_cast<int64_t>(parameters.line);
+  answer.parameters_file = file.name;
+  answer.imported_unix_ns = file.imported_unix_ns;
+  for (const PerfItem& item : parameters.items) {
+    answer.notes.push_back(
+        IsBatchNormSolver(item.solver)
+            ? fmt::format("{} has parameters {}, and MIOpen keeps no times of batch norms.",
+                          item.solver, item.params)
+            : fmt::format("{} is passed over: MIOpen has no such solver of batch norms.",
+                          item.solver));
+  }
+  return answer;
 }
 
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
@@ -152,6 +182,9 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
 }
 
 Problem MeantByImports(const Problem& problem) {
+  if (const auto* const norm = problem.As<BatchNorm>(); norm != nullptr) {
+    return MeantByKeyOf(*norm);
+  }
   const auto* const conv = problem.As<Conv>();
   return conv == nullptr ? problem : MeantByKeyOf(*conv);
 }
@@ -165,15 +198,18 @@ Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
 
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestRecord(imports, target, KeyOf(problem)));
-  if (const Problem meant = MeantByImports(problem); !found.has_value() && meant != problem) {
-    ATTUNE_ASSIGN_OR_RETURN(found, NewestRecord(imports, target, KeyOf(meant)));
-  }
+  const bool is_batch_norm = problem.As<BatchNorm>() != nullptr;
+  const std::string_view kind = is_batch_norm ? kBatchNormDbKind : kFindDbKind;
+  ATTUNE_ASSIGN_OR_RETURN(const auto found, NewestMeant(imports, target, kind, problem));
   if (!found.has_value()) {
     ATTUNE_RETURN_IF_ERROR(CheckTarget(imports, target));
     return std::optional<ImportedAnswer>();
   }
   const auto& [file, line] = *found;
+  if (is_batch_norm) {
+    ATTUNE_ASSIGN_OR_RETURN(const PerfRecord parameters, PerfRecordOf(file, line));
+    return std::optional(AnswerOf(file, parameters));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const FindRecord record, FindRecordOf(file, line));
   ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(imports, target, record.key));
   ImportedAnswer answer = AnswerOf(file, record, parameters);

@@ -46,6 +46,8 @@ struct ImportedParameters {
 // What MIOpen passes over is passed over (WhyPassedOver).
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
                         const ImportedParameters& parameters);
+// What `parameters`, a line of a perf-db of batch norms, says: notes alone.
+ImportedAnswer AnswerOf(const ImportedFile& file, const PerfRecord& parameters);
 
 // The record that is kept as `line`, with its number. kDataLoss if it is none. Times that were
 // believed when it was imported and are not any more are left out of it, all of them if need be.
@@ -61,12 +63,15 @@ inline constexpr std::string_view kNoLongerBelieved =
 bool AreParametersFor(std::string_view find_key, const PerfRecord& record);
 
 // What imported databases have for `problem` where they do not have it as it is: the problem that
-// the key of a find-db means for it (MeantByKeyOf), else itself.
+// its key means (MeantByKeyOf), else itself.
 Problem MeantByImports(const Problem& problem);
 
 // By the newest find-db of `target` that has the problem, as it is or as MeantByImports has it, and
 // the newest perf-db; nothing if none does. Files that come second (IsSecond) answer where no
 // others do. kNotFound if nothing was imported for `target`, with the targets that there are.
+//
+// MIOpen keeps no times of batch norms, so that their answer has no ranking: notes of it are the
+// parameters in the newest perf-db of batch norms.
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem);
 

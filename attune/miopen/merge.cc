@@ -43,6 +43,7 @@ class PerfMerger {
   }
 
   void Add(const PerfDb& db, size_t source) {
+    merged_.db.form = db.form;
     for (const PerfRecord& record : db.records) {
       const auto [place, is_new] = place_of_.try_emplace(record.key, merged_.db.records.size());
       if (is_new) {

@@ -24,7 +24,7 @@ struct MergedFindDb {
 MergedFindDb Merge(std::span<const FindDb* const> databases, Generation generation);
 
 struct PerfSource {
-  const PerfDb* db = nullptr;     // Under PerfKeyForm::kPerfKey.
+  const PerfDb* db = nullptr;     // Of one form with the others, not kFindKey.
   const FindDb* times = nullptr;  // Measured with the parameters of `db`; null: unknown.
 };
 

@@ -181,6 +181,25 @@ TEST(PerfDbMergeTest, WithoutTimesTheFirstToNameParametersWins) {
   EXPECT_EQ(merged.conflicts[0].reason, PerfReason::kFirst);
 }
 
+TEST(PerfDbMergeTest, BatchNormsStayBatchNorms) {
+  const std::string key = "2x16x64x7x7x1x1x1x0xNCHWxTrnxFP32x1";
+  Findings findings;
+  const PerfDb first = ReadBatchNormDb(key + "=BnFwdTrainingSpatial:Variant0-1\n", findings);
+  const PerfDb second = ReadBatchNormDb(
+      key +
+          "=BnCKFwdTraining:DeviceBatchNormFwdImpl<256,M_C1_S1>;BnFwdTrainingSpatial:Variant1-1\n",
+      findings);
+
+  const PerfSource sources[] = {{&first, nullptr}, {&second, nullptr}};
+  const MergedPerfDb merged = Merge(sources);
+
+  EXPECT_EQ(merged.db.form, PerfKeyForm::kBatchNormKey);
+  EXPECT_EQ(Text(merged.db), key +
+                                 "=BnFwdTrainingSpatial:Variant0-1;"
+                                 "BnCKFwdTraining:DeviceBatchNormFwdImpl<256,M_C1_S1>\n");
+  EXPECT_EQ(merged.conflicts.size(), 1u);
+}
+
 TEST(PerfDbMergeTest, WhatHasATimeWinsOverWhatHasNoneWhereverItStands) {
   const PerfDb timed = PerfDbOf(kPerfKey + "=ConvAsm3x3U:1\n");
   const PerfDb untimed = PerfDbOf(kPerfKey + "=ConvAsm3x3U:2\n");

@@ -67,9 +67,7 @@ Reading ReadAsFindDb(const std::string& content) {
   return Finish(std::move(records), findings);
 }
 
-Reading ReadAsPerfDb(const std::string& content) {
-  Findings findings;
-  const PerfDb db = ReadPerfDb(content, findings);
+Reading RecordsOf(const PerfDb& db, const Findings& findings) {
   std::map<uint64_t, Parts> records;
   for (const PerfRecord& record : db.records) {
     std::string text = Text(PerfDb{db.form, {record}});
@@ -77,6 +75,18 @@ Reading ReadAsPerfDb(const std::string& content) {
     records[record.line] = PartsOf(text);
   }
   return Finish(std::move(records), findings);
+}
+
+Reading ReadAsPerfDb(const std::string& content) {
+  Findings findings;
+  const PerfDb db = ReadPerfDb(content, findings);
+  return RecordsOf(db, findings);
+}
+
+Reading ReadAsBatchNormDb(const std::string& content) {
+  Findings findings;
+  const PerfDb db = ReadBatchNormDb(content, findings);
+  return RecordsOf(db, findings);
 }
 
 std::vector<std::string> LinesOf(const std::string& content) {
@@ -97,7 +107,7 @@ std::string Joined(const std::vector<std::string>& lines) {
 
 // A field of the line, between any two of what separates fields in any of the texts, replaced.
 std::string Mutated(const std::string& line, Random& random) {
-  constexpr std::string_view kSeparators = "=;:,-_";
+  constexpr std::string_view kSeparators = "=;:,-_x";
   const char* const values[] = {
       "",     "0",   "0.0", "-1",     "abc", "99999999999999999999",
       "1.5",  "inf", "nan", "1e-999", "07",  "3",
@@ -194,7 +204,8 @@ TEST_P(TextMutationTest, EveryCorruptedFieldIsReportedWithItsLineOrStandsAsItCam
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, TextMutationTest,
-                         testing::Values(Form{"gfx906_60.HIP.fdb.txt", ReadAsFindDb},
+                         testing::Values(Form{"batchnorm_gfx942130.db.txt", ReadAsBatchNormDb},
+                                         Form{"gfx906_60.HIP.fdb.txt", ReadAsFindDb},
                                          Form{"gfx1030_36.HIP.fdb.txt", ReadAsFindDb},
                                          Form{"gfx90878.HIP.fdb.txt", ReadAsFindDb},
                                          Form{"gfx803_36.OpenCL.fdb.txt", ReadAsFindDb},

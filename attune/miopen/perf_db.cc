@@ -1,11 +1,13 @@
 #include "attune/miopen/perf_db.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/miopen/batch_norm_key.h"
 #include "attune/miopen/text_db.h"
 
 namespace attune::miopen {
@@ -21,15 +23,18 @@ Status CheckSpelling(const Parsed<Key>& key, std::string_view text) {
 
 struct CheckedKey {
   Status spelling;
-  std::string impossible;  // Of one that is spelled right, why no convolution has it; or empty.
+  std::string impossible;  // Of one that is spelled right, why no problem has it; or empty.
 };
 
+template <class Key>
+CheckedKey Checked(const Parsed<Key>& key, std::string_view text) {
+  Status spelling = CheckSpelling(key, text);
+  return {spelling, spelling.ok() ? WhyImpossible(*key) : ""};
+}
+
 CheckedKey CheckKey(std::string_view text, PerfKeyForm form) {
-  if (form == PerfKeyForm::kPerfKey) {
-    const auto key = ReadPerfKey(text);
-    Status spelling = CheckSpelling(key, text);
-    return {spelling, spelling.ok() ? WhyImpossible(*key) : ""};
-  }
+  if (form == PerfKeyForm::kPerfKey) return Checked(ReadPerfKey(text), text);
+  if (form == PerfKeyForm::kBatchNormKey) return Checked(ReadBatchNormKey(text), text);
   const auto key = ReadFindKey(text);
   Status spelling = CheckSpelling(key, text);
   if (!spelling.ok()) return {spelling, ""};
@@ -40,11 +45,15 @@ CheckedKey CheckKey(std::string_view text, PerfKeyForm form) {
 
 class PerfDbReader {
  public:
-  explicit PerfDbReader(Findings& findings) : findings_(findings), keys_(findings) {}
+  // Without a form: one of convolutions.
+  PerfDbReader(std::optional<PerfKeyForm> form, Findings& findings)
+      : findings_(findings), is_form_known_(form.has_value()), keys_(findings) {
+    db_.form = form.value_or(PerfKeyForm::kPerfKey);
+  }
 
   void Add(const TextRecord& text) {
     // Keys of find-dbs have a '-' and the others have none.
-    if (db_.records.empty()) {
+    if (!is_form_known_ && db_.records.empty()) {
       db_.form =
           text.key.find('-') == text.key.npos ? PerfKeyForm::kPerfKey : PerfKeyForm::kFindKey;
     }
@@ -83,11 +92,22 @@ class PerfDbReader {
                     fmt::format("{} is in '{}' before.", Quoted(item.id), record.key));
       return;
     }
-    CheckSolver(item.id, record.line, fmt::format("of '{}'", record.key), findings_);
+    CheckName(item.id, record);
     record.items.push_back({std::string(item.id), std::string(item.values)});
   }
 
+  void CheckName(std::string_view solver, const PerfRecord& record) {
+    const std::string where = fmt::format("of '{}'", record.key);
+    if (db_.form != PerfKeyForm::kBatchNormKey) {
+      return CheckSolver(solver, record.line, where, findings_);
+    }
+    if (IsBatchNormSolver(solver)) return;
+    findings_.Add(FindingKind::kUnknownSolver, record.line,
+                  fmt::format("{} {}.", Quoted(solver), where));
+  }
+
   Findings& findings_;
+  bool is_form_known_;
   PerfDb db_;
   KeyWatch keys_;
 };
@@ -108,6 +128,12 @@ int64_t AddMissing(const std::vector<PerfItem>& items, PerfRecord& record) {
   return others;
 }
 
+PerfDb ReadText(std::string_view content, std::optional<PerfKeyForm> form, Findings& findings) {
+  PerfDbReader reader(form, findings);
+  ReadTextDb(content, findings, [&reader](const TextRecord& record) { reader.Add(record); });
+  return reader.Finish();
+}
+
 }  // namespace
 
 bool AreParameters(std::string_view params) {
@@ -117,13 +143,18 @@ bool AreParameters(std::string_view params) {
 }
 
 PerfDb ReadPerfDb(std::string_view content, Findings& findings) {
-  PerfDbReader reader(findings);
-  ReadTextDb(content, findings, [&reader](const TextRecord& record) { reader.Add(record); });
-  return reader.Finish();
+  return ReadText(content, std::nullopt, findings);
+}
+
+PerfDb ReadBatchNormDb(std::string_view content, Findings& findings) {
+  return ReadText(content, PerfKeyForm::kBatchNormKey, findings);
 }
 
 Result<ConvertedPerfDb> Converted(const PerfDb& db, PerfKeyForm form) {
   if (db.form == form) return ConvertedPerfDb{db, 0};
+  if (db.form == PerfKeyForm::kBatchNormKey || form == PerfKeyForm::kBatchNormKey) {
+    return Unsupported("Batch norms and convolutions have no key in common.");
+  }
   if (form == PerfKeyForm::kFindKey) {
     return Unsupported(
         "A perf-db cannot be written under the keys of a find-db, as in *.cd.pdb.txt: its own lack "

@@ -23,7 +23,7 @@ struct PerfItem {
 
 // What is known for one key.
 struct PerfRecord {
-  std::string key;              // Text(PerfKey), or in the oldest text Text(FindKey).
+  std::string key;              // Text of a key of PerfDb::form.
   std::vector<PerfItem> items;  // Of distinct solvers; none for a configuration without parameters.
   uint64_t line = 0;            // 1-based, or the id of the row in table `config`; 0: of no file.
 };
@@ -31,7 +31,11 @@ struct PerfRecord {
 // Whether parameters can be those of an item: printable, and nothing that ends it in a text.
 bool AreParameters(std::string_view params);
 
-enum class PerfKeyForm { kPerfKey, kFindKey };
+enum class PerfKeyForm {
+  kPerfKey,       // Of convolutions.
+  kFindKey,       // The same in the oldest text.
+  kBatchNormKey,  // Of batch norms, which have files of their own.
+};
 
 // In the order of the file, keys distinct.
 struct PerfDb {
@@ -39,8 +43,10 @@ struct PerfDb {
   std::vector<PerfRecord> records;
 };
 
-// Both texts, told apart by the first key that is one. Never fails as a whole.
+// Both texts of convolutions, told apart by the first key that is one. Never fails as a whole.
 PerfDb ReadPerfDb(std::string_view content, Findings& findings);
+// The text of batch norms. Never fails as a whole.
+PerfDb ReadBatchNormDb(std::string_view content, Findings& findings);
 
 // A perf-db under other keys than it was read with.
 struct ConvertedPerfDb {
@@ -53,7 +59,8 @@ inline constexpr std::string_view kOtherParameters =
 
 // The same under the keys of `form`. Problems that only the oldest text tells from one another
 // become one record, in which the first to name a solver counts; parameters that differ from its
-// are left out. The other way round is kUnsupported, because a PerfKey lacks what a FindKey has.
+// are left out. The other way round is kUnsupported, because a PerfKey lacks what a FindKey has; so
+// is anything between batch norms and convolutions.
 Result<ConvertedPerfDb> Converted(const PerfDb& db, PerfKeyForm form);
 
 // One line for each record with items, sorted by the bytes of the keys; items as they stand.

@@ -173,6 +173,53 @@ TEST(PerfDbTest, TextsInMIOpensOrderAreWrittenByteForByte) {
   }
 }
 
+TEST(BatchNormDbTest, ATextInMIOpensOrderIsWrittenByteForByte) {
+  const std::string content =
+      ReadFile(ATTUNE_TEST_DATA_DIR "/miopen/batchnorm_gfx942130.db.txt").value();
+  Findings findings;
+
+  const PerfDb db = ReadBatchNormDb(content, findings);
+
+  EXPECT_THAT(PlacesOf(findings), IsEmpty());
+  EXPECT_EQ(db.form, PerfKeyForm::kBatchNormKey);
+  EXPECT_EQ(db.records.size(), 9u);
+  EXPECT_EQ(Text(db), content);
+}
+
+TEST(BatchNormDbTest, WhatIsWrongHasItsLineAndReason) {
+  Findings findings;
+
+  const PerfDb db = ReadBatchNormDb(
+      "2x16x64x112x112x1x1x1x0xNCHWxTrxFP32x1=BnFwdTrainingSpatial:Variant1-4\n" + kKey +
+          "=ConvBinWinogradRxSf3x2:72\n" +
+          "2x16x64x7x7x1x1x1x0xNCHWxTrnxFP32x1=BnFwdTrainingSpatial:;ConvAsm1x1U:1\n"
+          "2x16x64x7x7x1x1x1x0xNCHWxTrnxFP32x1=BnCKFwdTraining:1\n"
+          "2x16x64x7x7x2x1x1x0xNCHWxTrnxFP32x1=BnFwdTrainingSpatial:Variant0-1\n"
+          "2x16x64x7x07x2x1x1x0xNCHWxTrnxFP32x1=BnFwdTrainingSpatial:Variant0-1\n",
+      findings);
+
+  EXPECT_THAT(
+      PlacesOf(findings),
+      ElementsAre("1 bad_key", "2 bad_key", "3 unsorted_keys", "3 bad_item", "3 unknown_solver",
+                  "4 duplicate_key", "5 impossible_problem", "6 unsorted_keys", "6 bad_key"));
+  EXPECT_THAT(findings.kept()[0].reason, HasSubstr("Column 30: Field 'direction' is 'Tr'"));
+  EXPECT_EQ(db.records.size(), 2u);
+}
+
+TEST(BatchNormDbTest, BatchNormsAndConvolutionsHaveNoKeyInCommon) {
+  Findings findings;
+  const PerfDb norms = ReadBatchNormDb(
+      "2x16x64x7x7x1x1x1x0xNCHWxTrnxFP32x1=BnFwdTrainingSpatial:Variant0-1\n", findings);
+  const Reading convolutions = Read(kKey + "=ConvBinWinogradRxSf3x2:72\n");
+
+  EXPECT_EQ(Converted(norms, PerfKeyForm::kBatchNormKey)->db.records.size(), 1u);
+  for (const PerfKeyForm form : {PerfKeyForm::kPerfKey, PerfKeyForm::kFindKey}) {
+    EXPECT_EQ(Converted(norms, form).status().code(), StatusCode::kUnsupported);
+  }
+  EXPECT_EQ(Converted(convolutions.db, PerfKeyForm::kBatchNormKey).status().code(),
+            StatusCode::kUnsupported);
+}
+
 TEST(PerfDbTest, ARecordWithoutItemsHasNoLine) {
   EXPECT_EQ(Text(PerfDb{PerfKeyForm::kPerfKey, {{kKey, {}, 1}}}), "");
 }

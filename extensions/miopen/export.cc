@@ -29,6 +29,7 @@ struct ExportOptions {
   bool find_db = false;
   bool perf_db = false;
   bool kernel_db = false;
+  bool batch_norm_db = false;
   OutputForm form;
   bool json = false;
 
@@ -37,11 +38,13 @@ struct ExportOptions {
 
 std::string_view KindOf(const ExportOptions& options) {
   if (options.kernel_db) return kKernelDbKind;
+  if (options.batch_norm_db) return kBatchNormDbKind;
   return options.perf_db ? kPerfDbKind : kFindDbKind;
 }
 
 DatabaseKind DatabaseOf(const ExportOptions& options) {
   if (options.kernel_db) return DatabaseKind::kKernelDb;
+  if (options.batch_norm_db) return DatabaseKind::kBatchNormDb;
   return options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb;
 }
 
@@ -66,11 +69,9 @@ Result<FileName> CheckedName(const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(FileName name, ParseFileName(options.form.file));
   const DatabaseKind kind = DatabaseOf(options);
   if (name.kind != kind) {
-    return InvalidArgument(fmt::format("'{}' is the name of a {}, not of a {}. They end as {}.",
+    return InvalidArgument(fmt::format("'{}' is the name of a {}, not of a {}. {}",
                                        options.form.file, Name(name.kind), Name(kind),
-                                       options.kernel_db ? ".kdb"
-                                       : options.perf_db ? ".db or .db.txt"
-                                                         : ".fdb.txt"));
+                                       NamesOf(kind)));
   }
   ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, name));
   return name;
@@ -233,6 +234,10 @@ Result<ConvertedPerfDb> MergedPerfDbs(std::vector<PerfDb> newest_first) {
 // different forms are brought to that of today.
 Result<ConvertedPerfDb> NewestPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files) {
   Findings known_from_the_import;
+  if (files.front().kind == kBatchNormDbKind) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
+    return ConvertedPerfDb{ReadBatchNormDb(text, known_from_the_import), 0};
+  }
   std::vector<PerfDb> newest_first;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, {*file}));
@@ -281,7 +286,9 @@ Result<size_t> ExportKernels(ImportStore& imports, const std::vector<ImportedFil
 Result<size_t> Export(ImportStore& imports, const ExportOptions& options, LeftOut& left_out) {
   ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, options));
   if (options.kernel_db) return ExportKernels(imports, files, options.form.file);
-  if (options.perf_db) return ExportPerfDb(imports, files, options, left_out);
+  if (options.perf_db || options.batch_norm_db) {
+    return ExportPerfDb(imports, files, options, left_out);
+  }
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
   return ExportFindDb(text, options.form, left_out);
 }
@@ -412,6 +419,11 @@ Status NoKernels() {
 }
 
 Result<int> ExportMeasured(Application& application, const ExportOptions& options) {
+  if (options.batch_norm_db) {
+    return InvalidArgument(
+        "attune runs no solver of MIOpen's for batch norms, so that none is in a session or in a "
+        "golden version: --batch-norm-db is of what was imported, which --target names.");
+  }
   if (options.kernel_db && options.session.empty()) return NoKernels();
   ATTUNE_ASSIGN_OR_RETURN(
       const MeasuredResults measured,
@@ -484,6 +496,8 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");
   kind->add_flag("--perf-db", options->perf_db, "Parameters of solvers; .db or .db.txt");
+  kind->add_flag("--batch-norm-db", options->batch_norm_db,
+                 "Parameters of solvers for batch norms; of what was imported");
   kind->add_flag("--kernel-db", options->kernel_db,
                  "Compiled kernels; of what was imported, and of sessions of fin");
   kind->require_option(1);

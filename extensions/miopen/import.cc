@@ -62,10 +62,11 @@ class Importer {
     if (database.kernels() != nullptr) {
       return Add(kKernelDbKind, target, [&] { return AppendKernels(database.path); });
     }
+    const bool is_of_batch_norms = database.name.kind == DatabaseKind::kBatchNormDb;
+    const std::string_view kind = is_of_batch_norms ? kBatchNormDbKind : kPerfDbKind;
     for (const TargetPerfDb& each : database.perf_tables()->targets) {
       const std::string& its_target = each.target.empty() ? target : each.target;
-      ATTUNE_RETURN_IF_ERROR(
-          Add(kPerfDbKind, its_target, [&] { return AppendAll(LinesOf(each.db)); }));
+      ATTUNE_RETURN_IF_ERROR(Add(kind, its_target, [&] { return AppendAll(LinesOf(each.db)); }));
     }
     return Status::Ok();
   }

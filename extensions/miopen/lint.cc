@@ -42,7 +42,8 @@ void CheckPairs(std::vector<Database>& databases) {
       gpus[database.name.target].find_dbs.push_back({*db, database.findings});
     }
     const PerfTables* const tables = database.perf_tables();
-    if (tables == nullptr) continue;
+    // No find-db has batch norms.
+    if (tables == nullptr || database.name.kind == DatabaseKind::kBatchNormDb) continue;
     // Rows of version 1.0.0 say of which GPU they are, whatever the file is called.
     for (const TargetPerfDb& each : tables->targets) {
       const std::string& target = each.target.empty() ? database.name.target : each.target;

@@ -200,10 +200,12 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   Outcome outcome;
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times,
                           ReadTimes(application, options, gpu, outcome));
+  const bool is_of_batch_norms = databases.front().name.kind == DatabaseKind::kBatchNormDb;
+  const PerfKeyForm form = is_of_batch_norms ? PerfKeyForm::kBatchNormKey : PerfKeyForm::kPerfKey;
   std::vector<PerfDb> dbs;
   for (const Database& database : databases) {
     ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const db, OnlyPerfDb(database));
-    ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(*db, PerfKeyForm::kPerfKey));
+    ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(*db, form));
     dbs.push_back(std::move(converted.db));
     outcome.other_parameters.push_back(converted.other_parameters);
   }
@@ -283,6 +285,10 @@ Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& op
   ATTUNE_RETURN_IF_ERROR(CheckGpu(output, options.form.file, backend));
   ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, output));
   if (options.times.empty() || first.kind == DatabaseKind::kPerfDb) return Status::Ok();
+  if (first.kind == DatabaseKind::kBatchNormDb) {
+    return InvalidArgument(
+        "--times takes find-dbs, and MIOpen keeps no times of batch norms in those: leave it out.");
+  }
   return InvalidArgument(fmt::format(
       "--times decides between parameters of perf-dbs, and a {} has none: leave it out.",
       Name(first.kind)));
@@ -311,8 +317,8 @@ Result<Outcome> MergeAll(Application& application, const std::vector<Database>& 
   ATTUNE_RETURN_IF_ERROR(CheckOutputs(options));
   const DatabaseKind kind = databases.front().name.kind;
   if (kind == DatabaseKind::kFindDb) return MergeFindDbs(application, databases, options);
-  if (kind == DatabaseKind::kPerfDb) return MergePerfDbs(application, databases, options);
-  return MergeKernels(application, options);
+  if (kind == DatabaseKind::kKernelDb) return MergeKernels(application, options);
+  return MergePerfDbs(application, databases, options);
 }
 
 void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Output& out) {

@@ -30,10 +30,17 @@ Status WritePerfText(const PerfTables& tables, const OutputForm& form) {
       form.file, tables.targets.size()));
 }
 
-// What the name of the file says of a perf-db.
-Result<FileName> NameOf(const OutputForm& form) {
+// Convolutions and batch norms are in no database together.
+DatabaseKind KindOf(const PerfTables& tables) {
+  const bool is_of_batch_norms =
+      !tables.targets.empty() && tables.targets.front().db.form == PerfKeyForm::kBatchNormKey;
+  return is_of_batch_norms ? DatabaseKind::kBatchNormDb : DatabaseKind::kPerfDb;
+}
+
+// What the name of the file says of a perf-db of `kind`.
+Result<FileName> NameOf(const OutputForm& form, DatabaseKind kind) {
   if (form.screen != nullptr && form.file == kStandardOutput) {
-    return FileName{DatabaseKind::kPerfDb, Storage::kText, {}, {}, {}, false};
+    return FileName{kind, Storage::kText, {}, {}, {}, false};
   }
   return ParseFileName(form.file);
 }
@@ -97,6 +104,20 @@ Status CheckFormOptions(const OutputForm& form, const FileName& name) {
   return InvalidArgument(fmt::format(
       "'{}' is the name of a text, and --schema of a perf-db in SQLite, which ends as .db.",
       form.file));
+}
+
+std::string_view NamesOf(DatabaseKind kind) {
+  switch (kind) {
+    case DatabaseKind::kFindDb:
+      return "They end as .fdb.txt.";
+    case DatabaseKind::kPerfDb:
+      return "They end as .db or .db.txt.";
+    case DatabaseKind::kKernelDb:
+      return "They end as .kdb.";
+    case DatabaseKind::kBatchNormDb:
+      return "They begin with batchnorm_ and end as .db.txt.";
+  }
+  return "";
 }
 
 Status NothingToWrite(const std::string& file) {
@@ -170,13 +191,16 @@ Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const Outpu
 }
 
 Result<WrittenPerfDb> WritePerfDb(PerfTables tables, const OutputForm& form) {
-  ATTUNE_ASSIGN_OR_RETURN(const FileName name, NameOf(form));
-  if (name.kind != DatabaseKind::kPerfDb) {
-    return InvalidArgument(fmt::format(
-        "'{}' is the name of a {}; a perf-db ends as .db or .db.txt.", form.file, Name(name.kind)));
+  const DatabaseKind kind = KindOf(tables);
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, NameOf(form, kind));
+  if (name.kind != kind) {
+    return InvalidArgument(fmt::format("'{}' is the name of a {}, not of a {}. {}", form.file,
+                                       Name(name.kind), Name(kind), NamesOf(kind)));
   }
   if (IsEmptyIn(tables, name.storage, form)) return NothingToWrite(form.file);
-  const PerfKeyForm keys = name.has_find_keys ? PerfKeyForm::kFindKey : PerfKeyForm::kPerfKey;
+  const PerfKeyForm keys = kind == DatabaseKind::kBatchNormDb ? PerfKeyForm::kBatchNormKey
+                           : name.has_find_keys               ? PerfKeyForm::kFindKey
+                                                              : PerfKeyForm::kPerfKey;
   WrittenPerfDb written;
   for (TargetPerfDb& target : tables.targets) {
     ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(target.db, keys));

@@ -50,6 +50,9 @@ Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu&
 // What both say of that: `file` is of `named`, and what is written of `written`.
 Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written);
 
+// How names of databases of `kind` begin and end, a sentence.
+std::string_view NamesOf(DatabaseKind kind);
+
 // kFailedPrecondition of a database without a record: empty, it would replace a good one.
 Status NothingToWrite(const std::string& file);
 
@@ -69,8 +72,8 @@ struct WrittenPerfDb {
   int64_t other_parameters = 0;  // Left out (kOtherParameters).
 };
 // SQLite or text by the name of the file, text on standard output. kInvalidArgument where the name
-// is none of a perf-db, and for several GPUs in a form that takes one; NothingToWrite if there is
-// no record.
+// is none of a perf-db of convolutions, or of batch norms where those are written, and for several
+// GPUs in a form that takes one; NothingToWrite if there is no record.
 Result<WrittenPerfDb> WritePerfDb(PerfTables tables, const OutputForm& form);
 // The sentence about configurations without parameters.
 inline constexpr std::string_view kNoParameters =

@@ -20,8 +20,10 @@ Status ReadText(Database& database) {
     database.content = ReadFindDb(content, database.findings);
     return Status::Ok();
   }
+  const bool is_of_batch_norms = database.name.kind == DatabaseKind::kBatchNormDb;
   PerfTables tables;
-  tables.targets.push_back({"", ReadPerfDb(content, database.findings)});
+  tables.targets.push_back({"", is_of_batch_norms ? ReadBatchNormDb(content, database.findings)
+                                                  : ReadPerfDb(content, database.findings)});
   database.content = std::move(tables);
   return Status::Ok();
 }

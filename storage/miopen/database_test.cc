@@ -48,6 +48,11 @@ TEST_F(ReadDatabaseTest, TheNameTellsWhatIsInAFile) {
   const Database oldest = ReadDatabase(Sample("gfx906_60.cd.pdb.txt")).value();
   EXPECT_EQ(oldest.perf_tables()->targets.at(0).db.form, PerfKeyForm::kFindKey);
 
+  const Database norms = ReadDatabase(Sample("batchnorm_gfx942130.db.txt")).value();
+  EXPECT_EQ(norms.name.target, "gfx942130");
+  EXPECT_EQ(norms.perf_tables()->targets.at(0).db.form, PerfKeyForm::kBatchNormKey);
+  EXPECT_EQ(norms.perf_tables()->targets.at(0).db.records.size(), 9u);
+
   const Database tables = ReadDatabase(Sample("miopen.db")).value();
   EXPECT_EQ(tables.perf_tables()->targets.size(), 2u);
 }

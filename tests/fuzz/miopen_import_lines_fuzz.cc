@@ -1,7 +1,8 @@
 // Any text as the lines that are kept of imported databases, one of each kind on a line of its own:
 // refused, or read as what is kept as the same lines, and asked without harm.
 //
-// A line of the input begins with 'f' for a find-db, 'p' for a perf-db or 'k' for a kernel db.
+// A line of the input begins with 'f' for a find-db, 'p' for a perf-db, 'b' for one of batch norms
+// or 'k' for a kernel db.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@ class StoredLines {
   void Add(char kind, ImportedLine line) {
     if (kind == 'f') AddFindRecord(line);
     if (kind == 'p') AddPerfRecord(line);
+    if (kind == 'b') AddBatchNorm(line);
     if (kind == 'k') AddKernelLine(std::move(line));
   }
 
@@ -54,6 +56,19 @@ class StoredLines {
     const auto again = PerfRecordOf(file_, kept[0]);
     FuzzCheck(again.ok() && again->key == record->key && again->items == record->items);
     parameters_.items = std::move(record->items);
+  }
+
+  void AddBatchNorm(const ImportedLine& line) {
+    ImportedFile file;
+    file.kind = kBatchNormDbKind;
+    const auto record = PerfRecordOf(file, line);
+    if (!record.ok()) return;
+    const auto kept = LinesOf(PerfDb{PerfKeyForm::kBatchNormKey, {*record}});
+    FuzzCheck(kept.size() == 1 && kept[0].number == line.number);
+    const auto again = PerfRecordOf(file, kept[0]);
+    FuzzCheck(again.ok() && again->key == record->key && again->items == record->items);
+    const ImportedAnswer answer = AnswerOf(file, *record);
+    FuzzCheck(answer.ranking.empty() && answer.notes.size() == record->items.size());
   }
 
   void AddKernelLine(ImportedLine line) {

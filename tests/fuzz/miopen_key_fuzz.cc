@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "attune/miopen/batch_norm_key.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/file_name.h"
 #include "tests/fuzz/fuzz_check.h"
@@ -36,6 +37,20 @@ void CheckFindKey(const FindKey& key) {
   FuzzCheck(*back == key);
 }
 
+void CheckBatchNormKey(const BatchNormKey& key) {
+  const auto again = ReadBatchNormKey(Text(key));
+  FuzzCheck(again.has_value() && *again == key);
+  const auto norm = ProblemOf(key);
+  FuzzCheck(!norm.ok() || WhyImpossible(key).empty());
+  if (!norm.ok()) return;
+  const auto back = BatchNormKeyOf(*norm);
+  FuzzCheck(back.ok());
+  // Keys of three dimensions are those of two that compute the same.
+  FuzzCheck(*back == key || key.spatial_rank == 3);
+  const auto meant = BatchNormKeyOf(MeantByKeyOf(*norm));
+  FuzzCheck(meant.ok() && *meant == *back);
+}
+
 void CheckTarget(const FileName& name) {
   if (name.target.empty() || ParseTargetName(name.target).ok()) return;
   // Kernels may be of a whole architecture.
@@ -57,6 +72,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = ReadPerfKey(Text(*perf_key));
     attune::FuzzCheck(again.has_value() && *again == *perf_key);
   }
+  const auto batch_norm_key = ReadBatchNormKey(text);
+  CheckPlace(batch_norm_key, text);
+  if (batch_norm_key.has_value()) CheckBatchNormKey(*batch_norm_key);
   const auto gpu = ParseTargetName(text);
   attune::FuzzCheck(!gpu.ok() || TargetName(*gpu) == text);
   const auto name = ParseFileName(std::filesystem::path(std::string(text)));

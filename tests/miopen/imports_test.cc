@@ -12,6 +12,7 @@
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/miopen/solver_catalogue.h"
+#include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
@@ -65,6 +66,13 @@ class ImportsTest : public ::testing::Test {
     EXPECT_EQ(findings.total(), 0);
   }
 
+  void ImportBatchNormDb(const std::string& target, const std::string& name,
+                         std::string_view text) {
+    Findings findings;
+    Import(kBatchNormDbKind, target, name, LinesOf(ReadBatchNormDb(text, findings)));
+    EXPECT_EQ(findings.total(), 0);
+  }
+
   // Of a question that has an answer.
   ImportedAnswer Asked(const std::string& target, const Problem& problem) {
     auto answer = AskImports(*imports_, target, problem);
@@ -96,6 +104,71 @@ TEST_F(ImportsTest, AProblemIsFoundUnderTheKeyThatMiopenHasForItsTensors) {
   EXPECT_TRUE(AskImports(*imports_, "gfx906_60", transposed)->has_value());
   conv.batch = 17;
   EXPECT_FALSE(AskImports(*imports_, "gfx906_60", conv)->has_value());
+}
+
+TEST_F(ImportsTest, OfABatchNormTheNewestParametersAreToldWithoutATime) {
+  ImportBatchNormDb("gfx942130", "batchnorm_gfx942130.db.txt",
+                    "2x2x8x35x3x1x1x0x0xNHWCxTrnxFP32x1=BnCKFwdTraining:old\n");
+  ImportBatchNormDb("gfx942130", "batchnorm_gfx942130.HIP.3_5_1.udb.txt",
+                    "2x2x8x35x3x1x1x0x0xNHWCxTrnxFP32x1="
+                    "BnCKFwdTraining:DeviceBatchNormFwdImpl<256,M_C128_S2>;"
+                    "BnFwdTrainingSpatial:Variant1-4\n");
+  ImportPerfDb("gfx942130", "gfx942130.db.txt", kParameters);
+  BatchNorm norm;
+  norm.batch = 2;
+  norm.channels = 8;
+  norm.depth = 5;
+  norm.height = 7;
+  norm.width = 3;
+  norm.layout = BatchNormLayout::kNdhwc;
+  norm.saved = true;
+
+  const ImportedAnswer answer = Asked("gfx942130", norm);
+
+  EXPECT_TRUE(answer.ranking.empty());
+  EXPECT_EQ(answer.file, "batchnorm_gfx942130.HIP.3_5_1.udb.txt");
+  EXPECT_EQ(answer.line, 1);
+  EXPECT_THAT(answer.notes,
+              ElementsAre("BnCKFwdTraining has parameters DeviceBatchNormFwdImpl<256,M_C128_S2>, "
+                          "and MIOpen keeps no times of batch norms.",
+                          HasSubstr("Variant1-4")));
+  // The flat one that computes the same has the same key.
+  norm.depth = 1;
+  norm.height = 35;
+  norm.layout = BatchNormLayout::kNhwc;
+  EXPECT_EQ(Asked("gfx942130", norm).notes, answer.notes);
+  norm.fusion = BatchNormFusion::kRelu;
+  EXPECT_FALSE(AskImports(*imports_, "gfx942130", norm)->has_value());
+}
+
+TEST_F(ImportsTest, ASolverThatMiopenNeverHadForBatchNormsIsPassedOver) {
+  Findings findings;
+  Import(kBatchNormDbKind, "gfx942130", "batchnorm_gfx942130.db.txt",
+         LinesOf(ReadBatchNormDb("2x2x8x1x1x1x0x0x0xNCHWxInfxFP32x1=BnNone:1\n", findings)));
+  BatchNorm norm;
+  norm.pass = BatchNormPass::kInference;
+  norm.batch = 2;
+  norm.channels = 8;
+
+  EXPECT_THAT(Asked("gfx942130", norm).notes,
+              ElementsAre("BnNone is passed over: MIOpen has no such solver of batch norms."));
+}
+
+TEST_F(ImportsTest, ADamagedLineOfABatchNormIsNoAnswer) {
+  Findings findings;
+  auto lines = LinesOf(ReadBatchNormDb(
+      "2x2x8x35x3x1x1x0x0xNCHWxTrnxFP32x1=BnCKFwdTraining:1;BnFwdTrainingSpatial:2\n", findings));
+  ASSERT_EQ(lines.size(), 1u);
+  lines[0].text.resize(lines[0].text.size() - 2);
+  Import(kBatchNormDbKind, "gfx942130", "batchnorm_gfx942130.db.txt", lines);
+  BatchNorm norm;
+  norm.batch = 2;
+  norm.channels = 8;
+  norm.height = 35;
+  norm.width = 3;
+  norm.saved = true;
+
+  EXPECT_EQ(AskImports(*imports_, "gfx942130", norm).status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(ImportsTest, TheQuickestComesFirstWithItsParametersAndItsLine) {
