@@ -94,17 +94,18 @@ Status ReadCallMembers(std::span<const ProblemField> fields, const void* call, v
   for (const ProblemField& field : fields) {
     if (field.call.bytes == 0) continue;
     const int64_t number = ReadMember(field.call, call);
+    const std::string_view name = field.call.name.empty() ? field.name : field.call.name;
     if (field.words.empty()) {
       field.set(value, number == 0 ? field.call.zero : number);
       if (number == 0 || field.get(value) == number) continue;
       return InvalidArgument(
-          fmt::format("Field '{}' is {}; it has to be {}.", field.name, number, field.expected));
+          fmt::format("Field '{}' is {}; it has to be {}.", name, number, field.expected));
     }
     const std::span<const int64_t> values = field.call.values;
     const auto count = static_cast<int64_t>(values.empty() ? field.words.size() : values.size());
     if (number < 0 || number >= count) {
-      return InvalidArgument(fmt::format("Field '{}' is {}; it has to be from 0 to {}.", field.name,
-                                         number, count - 1));
+      return InvalidArgument(
+          fmt::format("Field '{}' is {}; it has to be from 0 to {}.", name, number, count - 1));
     }
     field.set(value, values.empty() ? number : values[static_cast<size_t>(number)]);
   }

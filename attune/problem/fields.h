@@ -36,6 +36,13 @@ struct CallMember {
   int64_t zero = 0;  // The value of the field if the member is 0.
   // Values of the field by those of a C enumeration. Empty: both are the same.
   std::span<const int64_t> values = {};
+  std::string_view name = {};  // In messages; empty for that of the field.
+
+  constexpr CallMember Named(std::string_view member) const {
+    CallMember named = *this;
+    named.name = member;
+    return named;
+  }
 };
 
 // A member of type int64_t or int32_t.

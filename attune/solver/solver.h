@@ -113,7 +113,8 @@ class Solver {
   }
 
   // True if a config that was verified on other problems may serve a problem without a run of its
-  // own. False if the config makes a library return wrong results for some problems.
+  // own. False if the config makes a library return wrong results for some problems, or results
+  // with an error beyond the bound of verification.
   virtual bool ServesUntried(const Config& config) const {
     (void)config;
     return true;

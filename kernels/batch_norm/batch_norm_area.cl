@@ -110,22 +110,23 @@ typedef struct {
   WIDE n, mean, m2;
 } GroupMoments;
 
-// Chan, Golub, LeVeque 1983.
+// Chan, Golub, LeVeque 1983. The square of a large step may be infinite, and is not multiplied by 0.
 #define MERGE(TYPE, a, b)                                    \
   {                                                          \
     const TYPE total = (a).n + (b).n;                        \
     const TYPE share = (b).n / fmax(total, (TYPE)(1.0f));    \
     const TYPE step = (b).mean - (a).mean;                   \
     (a).mean += step * share;                                \
-    (a).m2 += (b).m2 + step * step * (a).n * share;          \
+    (a).m2 += (b).m2 + step * (a).n * share * step;          \
     (a).n = total;                                           \
   }
 
-// Adds a block, whose sums are relative to `shift`, and clears it.
+// Adds a block, whose sums are relative to `shift`, and clears it. Infinite squares stay infinite.
 void add_block(Moments* all, Moments* block, VECTOR shift) {
   const VECTOR step = block->mean / fmax(block->n, (VECTOR)(1.0f));
   const VECTOR m2 = block->m2 - block->mean * step;
-  block->m2 = select(m2, (VECTOR)(0.0f), m2 < 0.0f);  // A NaN stays one.
+  const VECTOR rest = select(m2, (VECTOR)(0.0f), m2 < 0.0f);  // A NaN stays one.
+  block->m2 = select(rest, block->m2, isinf(block->m2));
   block->mean = shift + step;
   MERGE(VECTOR, *all, *block)
   block->n = block->mean = block->m2 = (VECTOR)(0.0f);

@@ -136,6 +136,49 @@ class SpecialLines final : public SpecialValues {
   std::vector<std::pair<int64_t, double>> right_;  // Offsets and their results.
 };
 
+// NaN or infinity in the first gradient of the last line, which spreads over the line: its sum is
+// not finite.
+class SpecialGradient final : public SpecialValues {
+ public:
+  SpecialGradient(const Softmax& softmax, const ReferenceData& data, double value)
+      : softmax_(softmax),
+        line_(LineOf(softmax, softmax.outer * softmax.inner - 1)),
+        value_(value),
+        first_(data.reference.front()),
+        tolerance_(SoftmaxReference().ToleranceOf(softmax, 0).At(0)) {}
+
+  std::vector<PlantedElement> planted() const override {
+    // Where y is 0, or its logarithm very small, no gradient passes.
+    const double open = softmax_.logarithm ? -1 : 0.5;
+    return {{1, line_.At(0), softmax_.type, value_}, {0, line_.At(0), softmax_.type, open}};
+  }
+
+  Result<std::optional<std::string>> FindWrong(const ElementReader& read) const override {
+    const auto element = [&](int64_t offset) -> Result<double> {
+      ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read(2, offset, 1));
+      return DecodeElement(softmax_.type, bytes.data(), 0);
+    };
+    for (const int64_t i : {int64_t{0}, softmax_.length - 1}) {
+      ATTUNE_ASSIGN_OR_RETURN(const double actual, element(line_.At(i)));
+      if (std::isnan(value_) ? std::isnan(actual) : !std::isfinite(actual)) continue;
+      return std::optional(
+          fmt::format("element {} of a line with {} is {:.9g}", line_.At(i), value_, actual));
+    }
+    if (softmax_.outer * softmax_.inner == 1) return std::optional<std::string>();
+    ATTUNE_ASSIGN_OR_RETURN(const double other, element(0));
+    if (std::abs(other - first_) <= tolerance_.Of(first_)) return std::optional<std::string>();
+    return std::optional(
+        fmt::format("element 0 of another line is {:.9g}, expected {:.9g}", other, first_));
+  }
+
+ private:
+  const Softmax softmax_;
+  const Line line_;
+  const double value_;
+  const double first_;  // The result in the first line, which has no special value.
+  const Tolerance tolerance_;
+};
+
 class SoftmaxRef final : public Reference {
  public:
   Status CheckVerifiable(const Problem&) const override { return Status::Ok(); }
@@ -172,10 +215,16 @@ class SoftmaxRef final : public Reference {
       const Problem& problem, const ReferenceData& data) const override {
     std::vector<std::unique_ptr<SpecialValues>> tests;
     const Softmax& softmax = problem.Get<Softmax>();
-    if (softmax.backward || softmax.length > kLongestTested) return tests;
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    if (softmax.backward) {
+      for (const double value : {kNan, -kMinusInfinity, kMinusInfinity}) {
+        tests.push_back(std::make_unique<SpecialGradient>(softmax, data, value));
+      }
+      return tests;
+    }
+    if (softmax.length > kLongestTested) return tests;
     // The largest number of f16 is 65504.
-    for (const double value :
-         {1e4, std::numeric_limits<double>::quiet_NaN(), -kMinusInfinity, kMinusInfinity}) {
+    for (const double value : {1e4, kNan, -kMinusInfinity, kMinusInfinity}) {
       tests.push_back(std::make_unique<SpecialLines>(softmax, data, value));
     }
     return tests;

@@ -1,6 +1,7 @@
 #include "backends/onednn/batch_norm/onednn_batch_norm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -85,7 +86,7 @@ class TrainingExecutable final : public Executable {
 
   Status Run(const Arguments& arguments) override {
     const auto epsilon = static_cast<float>(arguments.alpha);
-    if (kept_.front().epsilon != epsilon) ATTUNE_RETURN_IF_ERROR(MoveToFront(epsilon));
+    if (!IsSame(kept_.front().epsilon, epsilon)) ATTUNE_RETURN_IF_ERROR(MoveToFront(epsilon));
     return kept_.front().sequence->Run(arguments);
   }
 
@@ -95,10 +96,13 @@ class TrainingExecutable final : public Executable {
     std::unique_ptr<PrimitiveSequence> sequence;
   };
 
+  // NaN is the same as NaN.
+  static bool IsSame(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
   // The last ones used come first.
   Status MoveToFront(float epsilon) {
     auto at = std::find_if(kept_.begin(), kept_.end(),
-                           [&](const Kept& kept) { return kept.epsilon == epsilon; });
+                           [&](const Kept& kept) { return IsSame(kept.epsilon, epsilon); });
     if (at == kept_.end()) {
       ATTUNE_ASSIGN_OR_RETURN(auto sequence, Create(epsilon));
       if (kept_.size() == kMaxEpsilons) kept_.pop_back();
@@ -165,6 +169,9 @@ class BatchNormSolver final : public Solver {
   }
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
+
+  // Its sums in f32 lose large means more than attune's bound allows.
+  bool ServesUntried(const Config&) const override { return false; }
 
   // oneDNN's relu is max(x, 0), which turns NaN into 0.
   bool KeepsSpecialValues(const Problem& problem) const override {

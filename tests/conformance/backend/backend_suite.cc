@@ -122,6 +122,15 @@ const char* const kProblems[] = {
     "batch_norm@1{dir=bwd,n=2,c=9,d=3,h=4,w=5,saved=1}",
     "batch_norm@1{dir=bwd,mode=act,n=6,c=5,h=3,w=4,saved=1,fuse=add_relu}",
     "batch_norm@1{dir=bwd,n=2,c=3,h=150,w=130}",
+    "batch_norm@1{dir=bwd,n=3,c=24,h=5,w=7,layout=nhwc,saved=1,fuse=relu,type=bf16}",
+    "batch_norm@1{dir=bwd,mode=act,n=6,c=5,h=3,w=4,layout=nhwc,type=f16}",
+    "batch_norm@1{n=2,c=9,d=3,h=4,w=5,saved=1,fuse=add_relu,type=f16}",
+    "batch_norm@1{dir=bwd,n=2,c=9,d=3,h=4,w=5,layout=ndhwc,saved=1,type=bf16}",
+    "batch_norm@1{n=1,c=1,h=301,w=257,running=1,saved=1,type=bf16}",
+    "batch_norm@1{n=3,c=200,h=3,w=3,layout=nhwc,running=1,saved=1}",
+    "softmax@2{outer=24,length=40,mask=additive,queries=6,type=bf16}",
+    "softmax@2{outer=2,length=5000,inner=3,log=1}",
+    "softmax@2{outer=2,length=300,inner=33,dir=bwd,log=1,type=f16}",
 };
 
 // Index 0, every value of "threads" in the default config, and some more.
