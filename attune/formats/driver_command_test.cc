@@ -177,7 +177,9 @@ TEST(DriverCommandTest, ADefaultThatIsGivenMakesNoSecondBatchNorm) {
   }
   EXPECT_EQ(OnlyText("MIOpenDriver bnorm -D 8"), OnlyText("MIOpenDriver bnorm -D 8 -L NCDHW"));
   EXPECT_EQ(OnlyText("MIOpenDriver bnorm -D 1 -L NCDHW"), usual);
-  for (const char* flags : {"-L NHWC", "-F 2", "-b 1", "-D 2", "-m 1", "-s 1", "-r 1", "-I 1"}) {
+  // It describes inference alone.
+  EXPECT_EQ(OnlyText("MIOpenDriver bnorm -I 1"), usual);
+  for (const char* flags : {"-L NHWC", "-F 2", "-b 1", "-D 2", "-m 1", "-s 1", "-r 1"}) {
     EXPECT_NE(OnlyText(std::string("MIOpenDriver bnorm ") + flags), usual) << flags;
   }
 }
@@ -213,7 +215,12 @@ TEST(DriverCommandTest, ABatchNormThatOnlyMiopenComputesIsKeptAsAttributes) {
             "batch_norm@1{n=8,c=4,h=5,w=6,running=1,saved=1,type=f16}");
   EXPECT_EQ(OnlyText("MIOpenDriver bnormbfp16 -n 8 -c 4 -D 2 -H 5 -W 6 -b 1 -f 3"),
             "batch_norm@1{dir=bwd,mode=act,n=8,c=4,d=2,h=5,w=6,fuse=relu,type=bf16}");
-  for (const char* flags : {"-A 0.5", "-B 1", "-f 7", "-I 1"}) {
+  // MIOpen's names of 16-bit data with statistics in f32.
+  for (const char* type : {"fp16", "bfp16"}) {
+    EXPECT_EQ(OnlyText(fmt::format("MIOpenDriver bnorm{}fp32 -m 1", type)),
+              OnlyText(fmt::format("MIOpenDriver bnorm{} -m 1", type)));
+  }
+  for (const char* flags : {"-A 0.5", "-B 1", "-f 7", "-F 2 -I 1"}) {
     EXPECT_THAT(OnlyText(std::string("MIOpenDriver bnorm ") + flags),
                 testing::StartsWith("bnorm@1{"))
         << flags;
@@ -252,7 +259,8 @@ TEST(DriverCommandTest, ImpossibleBatchNormsAndPoolsAreRefused) {
                             "-b 2",          "-m 2",    "-s 2",
                             "-r -1",         "-L NCWH", "-L NCDHW",
                             "-D 4 -L NCHW",  "-A x",    "-A nan",
-                            "-B inf",        "-f -1",   "-n 2147483647 -c 2147483647"}) {
+                            "-B inf",        "-f -1",   "-n 2147483647 -c 2147483647",
+                            "-f 11"}) {
     ErrorOf(std::string("MIOpenDriver bnorm ") + flags);
   }
   for (const char* flags : {"-n 0",

@@ -27,7 +27,7 @@ constexpr AttributeFlag kFlags[] = {
     IntegerFlag('m', "mode", "0", 1),
     IntegerFlag('s', "save", "0", 1),
     IntegerFlag('r', "run", "0", 1),
-    IntegerFlag('f', "activ_mode", "0"),
+    IntegerFlag('f', "activ_mode", "0", 10),
     {'x', "activ_alpha", Kind::kReal, "1"},
     {'y', "activ_beta", Kind::kReal, "1"},
     {'I', "inverse_variance", Kind::kSwitch, "0"},
@@ -74,14 +74,22 @@ Parsed<Attributes> ReadFlagsOf(const DriverLine& line) {
 constexpr std::string_view kNoActivation = "0";
 constexpr std::string_view kRelu = "3";
 
+// The type of the tensors. MIOpen's names bnormfp16fp32 and bnormbfp16fp32 say that statistics and
+// parameters are f32, which they are in every BatchNorm.
+std::string_view TensorTypeOf(std::string_view type) {
+  if (type == "f16_f32") return "f16";
+  return type == "bf16_f32" ? "bf16" : type;
+}
+
 // True for a blend with the old output, another activation, an inverse variance as an input, and
 // types that a BatchNorm does not have.
 bool IsBeyondBatchNorm(const Attributes& flags, std::string_view type) {
   const bool is_known_type = type == "f32" || type == "f16" || type == "bf16";
   const bool is_known_activation =
       flags.at("activ_mode") == kNoActivation || flags.at("activ_mode") == kRelu;
-  return !is_known_type || !is_known_activation || flags.at("alpha") != "1" ||
-         flags.at("beta") != "0" || flags.at("inverse_variance") != "0";
+  const bool reads_inverse = flags.at("forw") == "2" && flags.at("inverse_variance") != "0";
+  return !is_known_type || !is_known_activation || reads_inverse || flags.at("alpha") != "1" ||
+         flags.at("beta") != "0";
 }
 
 BatchNorm BatchNormOf(const Attributes& flags, std::string_view type) {
@@ -114,12 +122,13 @@ BatchNorm BatchNormOf(const Attributes& flags, std::string_view type) {
 Parsed<std::vector<Problem>> ReadBatchNormCommand(const DriverLine& line, std::string_view type) {
   auto flags = ReadFlagsOf(line);
   if (!flags) return tl::unexpected(flags.error());
-  if (IsBeyondBatchNorm(*flags, type)) {
+  const std::string_view tensor_type = TensorTypeOf(type);
+  if (IsBeyondBatchNorm(*flags, tensor_type)) {
     OtherOp other{"bnorm", *std::move(flags)};
     if (type != "f32") other.attributes["type"] = std::string(type);
     return std::vector<Problem>{std::move(other)};
   }
-  const BatchNorm norm = BatchNormOf(*flags, type);
+  const BatchNorm norm = BatchNormOf(*flags, tensor_type);
   if (const Status status = Validate(norm); !status.ok()) {
     return ErrorAtOffset(line.op.offset, status.message());
   }
