@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/ops/softmax.h"
+#include "attune/ops/softmax.hpp"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
@@ -65,6 +65,22 @@ TEST_F(OperatorCalls, AnUnseenShapeIsServedAndServedAgain) {
         << attune_last_message();
     call.ExpectRight(1);
   }
+}
+
+TEST_F(OperatorCalls, AnAxisOfUpToFiveDimensionsIsOuterLengthInner) {
+  const std::vector<int64_t> extents = {2, 3, 4, 5, 6};
+  for (int axis = 0; axis < 5; ++axis) {
+    const attune_softmax softmax = attune_softmax_along(extents.data(), 5, axis);
+    EXPECT_EQ(softmax.length, extents[static_cast<size_t>(axis)]);
+    EXPECT_EQ(softmax.outer * softmax.length * softmax.inner, 720);
+    EXPECT_EQ(softmax.inner, (std::vector<int64_t>{360, 120, 30, 6, 1}[static_cast<size_t>(axis)]));
+    EXPECT_EQ(SoftmaxProblem::Along(extents, axis).inner, softmax.inner);
+  }
+  Call call;
+  call.softmax = attune_softmax_along(extents.data(), 5, 5);
+  EXPECT_EQ(attune_run_softmax(runtime_.get(), &call.softmax, &call.operands),
+            ATTUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(attune_last_message(), HasSubstr("length"));
 }
 
 TEST_F(OperatorCalls, AlphaIsAnArgumentOfTheCall) {

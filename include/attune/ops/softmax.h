@@ -29,6 +29,20 @@ typedef struct attune_softmax {
   int64_t alignment_bytes; /* A power of two, of every operand. 0: as their addresses are. */
 } attune_softmax;
 
+/* A plain softmax along `axis` of a packed tensor with these `rank` extents, the first one with the
+ * largest stride. An axis that is not there makes a length of 0, which no call accepts. */
+static inline attune_softmax attune_softmax_along(const int64_t* extents, int32_t rank,
+                                                  int32_t axis) {
+  attune_softmax softmax = {1, 0, 1, 0, 0, 0, ATTUNE_SOFTMAX_NO_MASK, 0, ATTUNE_F32, 0, 0};
+  int32_t i;
+  for (i = 0; i < rank; ++i) {
+    if (i < axis) softmax.outer *= extents[i];
+    if (i == axis) softmax.length = extents[i];
+    if (i > axis) softmax.inner *= extents[i];
+  }
+  return softmax;
+}
+
 /* Operands: forward x, [mask], y; backward y, dy, dx. */
 static inline attune_code attune_run_softmax(attune_runtime* runtime, const attune_softmax* softmax,
                                              const attune_operands* operands) {

@@ -37,6 +37,15 @@ struct SoftmaxProblem {
   bool deterministic = false;
   int alignment_bytes = 0;
 
+  // A plain one along `axis` of a packed tensor, as attune_softmax_along().
+  static SoftmaxProblem Along(const std::vector<std::int64_t>& extents, int axis) {
+    const attune_softmax c =
+        attune_softmax_along(extents.data(), static_cast<int>(extents.size()), axis);
+    SoftmaxProblem softmax;
+    softmax.outer = c.outer, softmax.length = c.length, softmax.inner = c.inner;
+    return softmax;
+  }
+
   attune_softmax ToC() const {
     return {outer, length,     inner, queries,       backward,       logarithm,
             mask,  scale != 1, type,  deterministic, alignment_bytes};
