@@ -182,6 +182,17 @@ TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
 TEST_F(MigrationsTest, ACopyOfTheOldVersionStaysAndIsNotReplaced) {
   const std::span<const Migration> before(Migrations().data(), 12);
   ASSERT_EQ(Migrate(*Open(), before), Status::Ok());
+  Random random(1);
+  const MeasurementSet set = SampleSet(1, 1, random);
+  {
+    const auto writer = Open();
+    WriteTransaction transaction = std::move(*WriteTransaction::Begin(*writer));
+    ASSERT_EQ(InsertSet(transaction, set).status(), Status::Ok());
+    ASSERT_EQ(transaction.Commit(), Status::Ok());
+  }
+  constexpr const char* kSets = "SELECT key FROM measurement_set";
+  const std::vector<std::string> sets = Open()->Texts(kSets).value();
+  ASSERT_EQ(sets.size(), 1u);
   std::filesystem::permissions(
       path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 
@@ -190,6 +201,7 @@ TEST_F(MigrationsTest, ACopyOfTheOldVersionStaysAndIsNotReplaced) {
   const std::string copy = path_.string() + ".v12";
   const auto connection = std::move(*Connection::Open(copy, {}));
   EXPECT_THAT(connection->Texts("SELECT max(version) FROM migration").value(), ElementsAre("12"));
+  EXPECT_EQ(connection->Texts(kSets).value(), sets);
   EXPECT_EQ(std::filesystem::status(copy).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const auto written = std::filesystem::last_write_time(copy);

@@ -78,12 +78,30 @@ def test_records_of_one_size_are_priors_of_another(attune):
     program.check(option["provenance"] in ("nearest", "predicted"), option)
 
 
+def test_models_and_priors_prune_a_tuning(attune):
+    """What was measured of some sizes leaves out candidates of another."""
+    sizes = [f"softmax@2{{outer={outer},length={length}}}" for outer in (16, 48, 160) for length in (24, 80, 200)]
+    (attune.folder / "sizes.txt").write_text("".join(f"{size}\n" for size in sizes))
+    own = ("--db", "models.db")
+    attune.run("import", "sizes.txt", "--tag", "all", *own)
+    attune.run("tune", "--tag", "all", *PER, *own)
+    attune.run("model", "fit", "--operator", "softmax", "-o", "softmax.model", *own)
+    shown = attune.json("model", "show", "softmax.model")
+    program.check("softmax" in str(shown), shown)
+    unseen = "softmax@2{outer=96,length=120}"
+    told = "".join(attune.run("tune", "--problem", unseen, "--prune", "--time-model", "softmax.model", *PER, *own))
+    program.check("because a model knows better ones" in told, told)
+    attune.run("tune", "--problem", unseen, "--prior", "models.db", *PER, "--db", "prior.db")
+    program.check(attune.json("best", "--problem", unseen, "--db", "prior.db")[0]["provenance"] == "measured", unseen)
+
+
 def test(attune):
     test_a_list_is_tuned_and_reported(attune)
     test_tuned_problems_are_skipped(attune)
     test_exports_and_packages_serve(attune)
     test_sessions_jobs_and_golden_versions(attune)
     test_records_of_one_size_are_priors_of_another(attune)
+    test_models_and_priors_prune_a_tuning(attune)
 
 
 program.main(test)
