@@ -154,10 +154,17 @@ Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& proble
   ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
   const Applicability found = FindSolvers(problem);
   if (found.solvers.empty()) {
-    std::string reason = found.refused.empty() ? "this backend has no solvers"
-                                               : found.refused.front().second.message();
-    return Unsupported(fmt::format("None of {} solvers applies to {}; the first says: {}",
-                                   found.refused.size(), Text(problem), reason));
+    const std::string_view operator_name = problem.op().NameOf(problem);
+    const auto of_operator = std::ranges::find_if(found.refused, [&](const auto& refused) {
+      const std::string& computes = refused.first->traits().operator_name;
+      return computes.empty() || computes == operator_name;
+    });
+    if (of_operator == found.refused.end()) {
+      return Unsupported(fmt::format("None of the {} solvers of this backend computes {}: {}",
+                                     found.refused.size(), operator_name, Text(problem)));
+    }
+    return Unsupported(fmt::format("No solver applies to {}; the first of {} says: {}",
+                                   Text(problem), operator_name, of_operator->second.message()));
   }
   // The baseline is the first that applies, and takes part whatever the filter names.
   const Solver& baseline = *found.solvers.front();
