@@ -40,7 +40,7 @@ Recorder::Recorder(RecorderOptions options)
 
 Status Recorder::Check() const {
   if (options_.database.empty()) {
-    return FailedPrecondition("no database is set; set ATTUNE_DB or the database option");
+    return FailedPrecondition("no database in a file is set; set ATTUNE_DB or the database option");
   }
   ATTUNE_RETURN_IF_ERROR(ValidateTagging(options_.tag, {}));
   return CheckMayBeDatabase(options_.database);

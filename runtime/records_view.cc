@@ -111,6 +111,7 @@ bool RecordsView::ReadIndex() {
   if (!index.ok()) {
     is_index_file_damaged_ = true;
     AddNote(fmt::format("The index is not used: {}", index.error().message()));
+    if (index.error().code() == StatusCode::kDataLoss) NoteDamaged(index.error().message());
     return false;
   }
   index_ = std::move(*index);
@@ -165,6 +166,10 @@ void RecordsView::NoteIfUnreachable() {
   NoteUnusable(reached);
 }
 
+void RecordsView::NoteDamaged(const std::string& why) const {
+  if (location_.damaged != nullptr) location_.damaged(why);
+}
+
 void RecordsView::NoteUnusable(const Status& why) const {
   if (location_.unusable != nullptr) location_.unusable(why);
 }
@@ -215,6 +220,7 @@ Result<bool> RecordsView::ReadNews(RecordStore& store) {
   }
   if (is_damaged_->exchange(false)) {
     AddNote("The index is damaged; it is made anew.");
+    NoteDamaged("A lookup met damage. It is made anew.");
     ForgetIndex();
     has_changed = true;
   }

@@ -24,6 +24,8 @@ struct RecordsLocation {
   // Receives the reason why the database cannot be used, on any thread, perhaps repeatedly. May be
   // null.
   std::function<void(const Status&)> unusable = nullptr;
+  // The same for a damaged index, which is made anew where that is possible.
+  std::function<void(const std::string&)> damaged = nullptr;
 };
 
 // Which file a path named, and as of when.
@@ -73,6 +75,7 @@ class RecordsView {
   void Publish();
   void AddNote(std::string note);
   void NoteIfUnreachable();
+  void NoteDamaged(const std::string& why) const;
   void NoteUnusable(const Status& why) const;
 
   const RecordsLocation location_;

@@ -159,6 +159,10 @@ void Runtime::OpenPackages() {
     if (!package.ok()) {
       AddNote(fmt::format("Package {} is not used: {}", reference.folder.string(),
                           package.error().message()));
+      Complain(options_, Complaint::kPackages,
+               fmt::format("cannot use the package '{}', so nothing of it serves: {}\n"
+                           "hint: correct the package or ATTUNE_PACKAGES",
+                           reference.folder.string(), package.error().message()));
       continue;
     }
     packages_.push_back(std::move(package->index));
@@ -225,9 +229,19 @@ Status Runtime::MakeServer() {
 
 void Runtime::OpenDatabase() {
   const auto unusable = [this](const Status& why) { ComplainOfDatabase(why); };
-  records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, packages_, unusable},
-                                           SelectionAt(place_));
+  const auto damaged = [this](const std::string& why) {
+    Complain(options_, Complaint::kIndex,
+             fmt::format("the index of the database '{}' is damaged: {}", options_.database, why));
+  };
+  records_ = std::make_unique<RecordsView>(
+      RecordsLocation{options_.database, packages_, unusable, damaged}, SelectionAt(place_));
   const MissPolicy policy = options_.server.policy;
+  if (policy != MissPolicy::kNever && !options_.unusable_database.empty()) {
+    Complain(options_, Complaint::kDatabase,
+             fmt::format("cannot use the database of ATTUNE_DB, so nothing is tuned or recorded: "
+                         "{}\nhint: name one in a file, or set ATTUNE_DB empty to have none",
+                         options_.unusable_database));
+  }
   if (policy != MissPolicy::kNever && !options_.database.empty()) {
     const Status possible = CheckMayBeDatabase(options_.database);
     if (!possible.ok()) ComplainOfDatabase(possible);

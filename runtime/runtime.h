@@ -38,6 +38,7 @@ namespace attune {
 struct RuntimeOptions {
   std::string device = "cpu";
   std::string database;                    // Path; empty for none.
+  std::string unusable_database;           // Why the one that was named is not; empty if it is.
   std::vector<PackageReference> packages;  // Uppermost first.
   ServerOptions server;
   Scope scope = Scope::kAll;

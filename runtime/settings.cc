@@ -134,9 +134,10 @@ void ReadDatabase(const attune_options& options, const ProcessVariables& variabl
       result.database = AbsoluteDatabase(*database, options.database != nullptr);
       return;
     }
-    result.notes.emplace_back(
-        "Nothing is tuned or recorded: the database is on a server, and a run time uses those in "
-        "files. A package (attune golden export) serves what is known there.");
+    result.unusable_database =
+        "It is on a server, and a run time uses those in files. A package (attune golden export) "
+        "serves what is known there.";
+    result.notes.push_back("Nothing is tuned or recorded: " + result.unusable_database);
     return;
   }
   const auto path = DefaultDatabasePath();

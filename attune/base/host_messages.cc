@@ -28,7 +28,8 @@
 namespace attune {
 namespace {
 
-constexpr std::string_view kLetters = "drw";  // One per Complaint.
+constexpr std::string_view kLetters = "drwpi";  // One per Complaint.
+static_assert(sizeof kNoComplaints == kLetters.size() + 1);
 constexpr size_t kWordDigits = 16;
 constexpr time_t kMarkLifeS = 24 * 3600;
 
@@ -107,7 +108,7 @@ std::string NothingReported() {
   uint64_t word = 0;
   // Without random numbers, marks of different trees may collide.
   if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) word = ::getpid();
-  return fmt::format("{}{:016x}", std::string(kLetters.size(), '-'), word);
+  return fmt::format("{}{:016x}", kNoComplaints, word);
 }
 
 void NoteStandardStreams() {

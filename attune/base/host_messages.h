@@ -11,7 +11,10 @@ namespace attune {
 
 // The subject of a complaint. Only one process of a process tree makes each complaint: every
 // process of a build or a test run loads the library and sees the same file.
-enum class Complaint { kDatabase = 0, kResults = 1, kRecording = 2 };
+// kNoComplaints has one '-' for each.
+enum class Complaint { kDatabase = 0, kResults = 1, kRecording = 2, kPackages = 3, kIndex = 4 };
+
+inline constexpr char kNoComplaints[] = "-----";
 
 // An environment variable with one letter per complaint that this process or an ancestor has made,
 // and '-' for others. A random word of the tree follows. The word links sibling processes: the

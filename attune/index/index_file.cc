@@ -8,7 +8,8 @@ namespace attune {
 namespace {
 
 constexpr const char* kAdvice =
-    "It is derived from the database beside it, and the next refresh makes it anew.";
+    "It is derived from records: that of a database is made anew by the next refresh, that of a "
+    "package by 'attune package create'.";
 
 }  // namespace
 

@@ -148,14 +148,34 @@ void TunableContext::LoadOnce() {
   std::vector<std::string> names = {results_filename()};
   // Also the very name that was given: an export, or the results of another tool.
   if (settings().filename != names.front()) names.push_back(settings().filename);
+  Status unused = actions().tune_on_miss
+                      ? Status::Ok()  // The file is made, or gets results.
+                      : NotFound(fmt::format("There is no file '{}'.", names.back()));
+  bool serves = false;
   for (const std::string& name : names) {
     const auto report = ReadResults(name);
-    // No file is how everybody begins.
-    if (!report.ok() && report.error().code() != StatusCode::kNotFound) {
-      ComplainOfFile(report.error());
+    if (report.ok()) {
+      serves = serves || report->accepted + report->duplicates > 0;
+      Status why = WhyUnused(name, *report);
+      if (!why.ok() || !unused.ok()) unused = std::move(why);
+    } else if (report.error().code() != StatusCode::kNotFound) {
+      unused = report.error();
     }
   }
+  if (!serves && !unused.ok()) ComplainOfFile(unused);
   loaded_.store(true, std::memory_order_release);
+}
+
+Status TunableContext::WhyUnused(const std::string& name, const LoadReport& report) const {
+  const auto& lines = report.rejected.empty() ? report.unreadable : report.rejected;
+  if (lines.empty()) {
+    if (actions().tune_on_miss) return Status::Ok();
+    return NotFound(fmt::format("'{}' has no results.", name));
+  }
+  const size_t others = report.rejected.size() + report.unreadable.size() - 1;
+  return InvalidArgument(fmt::format(
+      "No result of '{}' holds here. Line {}: {}{}", name, lines.front().line, lines.front().reason,
+      others == 0 ? "" : fmt::format(" ({} more lines are not used)", others)));
 }
 
 std::shared_ptr<const ChoiceSource> TunableContext::choices() {

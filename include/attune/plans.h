@@ -18,7 +18,7 @@ ATTUNE_API attune_code attune_plan_gemm(attune_runtime* runtime, const attune_ge
                                         uint64_t workspace_limit_bytes, attune_plan** out);
 ATTUNE_API attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
                                         uint64_t workspace_limit_bytes, attune_plan** out);
-/* Any problem by its canonical text, also one that the structs cannot say (mixed types), or by a
+/* A gemm or conv by its canonical text, also one that the structs cannot say (mixed types), or by a
  * MIOpenDriver command that names one direction. */
 ATTUNE_API attune_code attune_plan_text(attune_runtime* runtime, const char* problem,
                                         uint64_t workspace_limit_bytes, attune_plan** out);

@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "attune/base/file_size_signal.h"
+#include "attune/base/host_messages.h"
 
 namespace attune::interposer {
 namespace {
@@ -31,10 +32,6 @@ struct Identity {
   ino_t inode;  // 0: it was closed.
 };
 constinit Identity standard_error = {0, 0};
-
-// Holds the complaints that processes of this tree have made (attune/base/host_messages.h). This
-// library sets it while the process has one thread; the run time changes it in place later.
-constexpr const char* kReportedVariable = "ATTUNE_REPORTED";
 
 bool IsStandardError(struct stat& info) {
   return standard_error.inode != 0 && ::fstat(STDERR_FILENO, &info) == 0 &&
@@ -66,11 +63,12 @@ void WriteToStandardError(iovec* parts, int count) {
 __attribute__((constructor)) void AtStart() {
   struct stat info;
   if (::fstat(STDERR_FILENO, &info) == 0) standard_error = {info.st_dev, info.st_ino};
+  // This library sets it while the process has one thread. The run time changes it in place later.
   if (!__libc_single_threaded || std::getenv(kReportedVariable) != nullptr) return;
   unsigned long long word = 0;
   if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) word = ::getpid();
   char value[32];
-  std::snprintf(value, sizeof value, "---%016llx", word);
+  std::snprintf(value, sizeof value, "%s%016llx", kNoComplaints, word);
   ::setenv(kReportedVariable, value, 1);
 }
 
