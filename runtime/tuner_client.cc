@@ -23,6 +23,7 @@
 
 #include "attune/base/child_environment.h"
 #include "attune/base/code_folder.h"
+#include "attune/base/guest_thread.h"
 #include "attune/base/open_file.h"
 #include "attune/base/process_room.h"
 #include "attune/base/signals_blocked.h"
@@ -59,6 +60,16 @@ int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
 
 // Ok if the limits of this process, which the tuner inherits, leave the tuner enough.
 Status CheckRoom() {
+  if (AddressRoom() != kUnlimitedRoom) {
+    return ResourceExhausted(
+        "cannot start the tuner: the address space is limited (ulimit -v, -d or -l), and some "
+        "libraries fail under such a limit");
+  }
+  if (MemoryRoom() != kUnlimitedRoom && EndsTogether()) {
+    return ResourceExhausted(
+        "cannot start the tuner: if memory ran out, the kernel would end every process of the "
+        "cgroup (memory.oom.group is 1). Tune in a container of its own with 'attune tune'");
+  }
   // One worker process per core, each with the threads of a few libraries.
   const auto cores = static_cast<uint64_t>(UsableCores());
   const uint64_t threads = (cores + 1) * (2 * cores + 2);
@@ -74,10 +85,7 @@ Status CheckRoom() {
         fmt::format("cannot start the tuner: the memory cgroup leaves {} bytes, less than {}",
                     MemoryRoom(), kMemoryBytes));
   }
-  if (AddressRoom() == kUnlimitedRoom) return Status::Ok();
-  return ResourceExhausted(
-      "cannot start the tuner: the address space is limited (ulimit -v, -d or -l), and some "
-      "libraries fail under such a limit");
+  return Status::Ok();
 }
 
 // Whether nobody holds the other end of `socket`, or comes to within `wait_ms`.
@@ -138,7 +146,11 @@ void TunerClient::Stop(std::chrono::milliseconds patience) {
   is_stopped_ = true;
   std::unique_lock<std::mutex> lock(work_mutex_);
   work_changed_->notify_all();
-  if (work_changed_->wait_for(lock, patience, [this] { return !is_working_; })) return;
+  if (work_changed_->wait_for(lock, patience, [this] { return !is_working_; })) {
+    // It takes the mutex no more.
+    if (thread_.joinable()) thread_.join();
+    return;
+  }
   // The thread waits for a busy core or a disk. The system does not reuse a group ID within
   // kSurelyTheSameNs.
   constexpr int64_t kSurelyTheSameNs = 1'000'000'000;
@@ -166,6 +178,7 @@ bool TunerClient::DoThere(const std::function<void()>& work) {
 }
 
 void TunerClient::WorkThere() {
+  PrepareForExceptions();
   LeaveDescriptors();
   std::unique_lock<std::mutex> lock(work_mutex_);
   while (true) {
@@ -173,7 +186,11 @@ void TunerClient::WorkThere() {
     if (is_stopped_) break;
     const std::function<void()>& work = *work_;
     lock.unlock();
-    work();
+    try {
+      work();
+    } catch (...) {
+      // Most likely out of memory. The work has not set its result.
+    }
     lock.lock();
     work_ = nullptr;
     work_changed_->notify_all();

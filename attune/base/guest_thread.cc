@@ -1,5 +1,6 @@
 #include "attune/base/guest_thread.h"
 
+#include <cxxabi.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -188,6 +189,7 @@ Status CheckStacksOfLibraries() {
 }
 
 void* RunBody(void* argument) {
+  PrepareForExceptions();
   const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
   try {
     (*body)();
@@ -200,6 +202,8 @@ void* RunBody(void* argument) {
 }  // namespace
 
 constinit thread_local int team_of_this_thread = 1;
+
+void PrepareForExceptions() { (void)abi::__cxa_get_globals(); }
 
 bool CheckTeam(int threads) {
   if (!CheckThreads(threads - team_of_this_thread).ok()) return false;

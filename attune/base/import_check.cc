@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -218,9 +219,50 @@ class ImportCheck {
   std::vector<Library> libraries_;
 };
 
+// `object` and the libraries that it was linked with, directly or not.
+std::vector<LoadedObject> WithLibraries(const LoadedObject& object) {
+  std::vector<LoadedObject> found = {object};
+  const std::vector<LoadedObject> all = LoadedObject::All();
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const LoadedObject& other : all) {
+      const auto is_other = [&](const LoadedObject& one) { return one.begin() == other.begin(); };
+      if (other.soname().empty() || !found[i].Needs(other.soname())) continue;
+      if (std::none_of(found.begin(), found.end(), is_other)) found.push_back(other);
+    }
+  }
+  return found;
+}
+
+// AddressSanitizer replaces __cxa_throw, and looks for the real one when the program starts. A
+// program in C has none then, and the sanitizer ends it at the first exception of attune. So the
+// calls of attune and its libraries go to the C++ library directly.
+void ThrowPastSanitizer(const LoadedObject& object) {
+  constexpr std::string_view kNames[] = {"__cxa_throw", "__cxa_rethrow_primary_exception"};
+  const LoadedObject language =
+      LoadedObject::At(reinterpret_cast<const void*>(&std::set_terminate));
+  const ElfW(Sym)* real = language.empty() ? nullptr : language.Find(kNames[0].data());
+  if (real == nullptr || ::dlsym(RTLD_DEFAULT, kNames[0].data()) == language.AddressOf(*real))
+    return;
+  for (const LoadedObject& caller : WithLibraries(object)) {
+    caller.VisitBindings([&](const Binding& binding) {
+      for (const std::string_view name : kNames) {
+        const ElfW(Sym)* own = binding.name == name ? language.Find(binding.name) : nullptr;
+        if (own == nullptr) continue;
+        (void)caller.Overwrite(binding.place,
+                               reinterpret_cast<uintptr_t>(language.AddressOf(*own)));
+      }
+      return false;
+    });
+  }
+}
+
 }  // namespace
 
-Status CheckImports(const void* address) { return ImportCheck(address).Run(); }
+Status CheckImports(const void* address) {
+  Status status = ImportCheck(address).Run();
+  if (status.ok()) ThrowPastSanitizer(LoadedObject::At(address));
+  return status;
+}
 
 Status CheckOwnImports() {
   // No lock, which a child of a fork could inherit. Several threads may check at once.

@@ -91,6 +91,11 @@ uint64_t MemoryOfGroup(const char* folder, bool is_version2) {
   return LeftOf(limit, LeftOf(used, reclaimable));
 }
 
+uint64_t NoneIfEndedTogether(const char* folder, bool is_version2) {
+  const bool is_ended = is_version2 && NumberIn(folder, "memory.oom.group") == 1;
+  return is_ended ? 0 : kUnlimitedRoom;
+}
+
 // The minimum over the group `path` beneath the mount `top` and its ancestors, whose limits bind
 // it.
 uint64_t RoomUpwards(const char* top, const char* path, bool is_version2, RoomOfGroup room_of) {
@@ -273,6 +278,10 @@ uint64_t AddressRoom(const RoomSources& sources) {
 
 bool HasAddressLimit() {
   return LimitOf(RLIMIT_AS) != kUnlimitedRoom || LimitOf(RLIMIT_DATA) != kUnlimitedRoom;
+}
+
+bool EndsTogether(const RoomSources& sources) {
+  return RoomInCgroups(sources, "memory", NoneIfEndedTogether) == 0;
 }
 
 uint64_t MemoryRoom(const RoomSources& sources) {

@@ -78,6 +78,16 @@ TEST_F(ProcessRoomTest, AContainerSeesItsGroupAtTheTop) {
   EXPECT_EQ(ThreadRoom(sources_), 0);
 }
 
+TEST_F(ProcessRoomTest, AGroupOrOneAboveItMayEndTogether) {
+  Write("proc/self/cgroup", "0::/pod/container");
+  Write("cgroup/pod/container/memory.oom.group", "0");
+  EXPECT_FALSE(EndsTogether(sources_));
+
+  Write("cgroup/pod/memory.oom.group", "1");
+
+  EXPECT_TRUE(EndsTogether(sources_));
+}
+
 TEST_F(ProcessRoomTest, VersionTwoBesideVersionOneCounts) {
   Write("proc/self/cgroup", "8:memory:/\n0::/job");
   Write("cgroup/unified/job/pids.max", "6");

@@ -59,10 +59,9 @@ int SmallerSet(int a, int b) { return a == 0 || b == 0 ? std::max(a, b) : std::m
 int CoresInAffinityMask() {
   // Larger than any machine that the kernel supports, so the size is sufficient.
   constexpr int kMaxCores = 8192;
-  cpu_set_t* set = CPU_ALLOC(kMaxCores);
-  const size_t size = CPU_ALLOC_SIZE(kMaxCores);
-  const int cores = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 1;
-  CPU_FREE(set);
+  cpu_set_t sets[kMaxCores / CPU_SETSIZE];
+  const int cores =
+      ::sched_getaffinity(0, sizeof sets, sets) == 0 ? CPU_COUNT_S(sizeof sets, sets) : 1;
   return std::max(cores, 1);
 }
 

@@ -205,7 +205,11 @@ bool SpoolWriter::EndThread(Deadline deadline) {
   std::unique_lock lock(mutex_);
   is_closing_ = true;
   changed_.notify_all();
-  return !has_thread_ || changed_.wait_until(lock, deadline, [this] { return has_ended_; });
+  if (!has_thread_) return true;
+  if (!changed_.wait_until(lock, deadline, [this] { return has_ended_; })) return false;
+  // It takes the mutex no more.
+  thread_.Join();
+  return true;
 }
 
 bool SpoolWriter::Close(std::chrono::milliseconds timeout) try {
