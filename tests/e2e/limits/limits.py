@@ -9,8 +9,8 @@ main() to its end.
 
   limits.py --bin DIR --programs DIR [--long]
 
-Cells that this machine cannot run are printed with the reason. Exit status: 0, 1 if a cell fails, 77 if
-there is nothing to run.
+limits_in_vm.sh runs the cells of cgroups under version 2. Cells that this machine cannot run are printed
+with the reason. Exit status: 0, 1 if a cell fails, 77 if there is nothing to run.
 """
 
 import argparse
@@ -89,7 +89,7 @@ class Limit:
     name: str
     steps: str
     shell: str = ""            # {pids}, {memory}: its cgroup folders; {setpriv}: runs it as another user.
-    needs: str = ""            # "pids", "memory", "uid"
+    needs: str = ""            # "pids", "memory", "memory.high", "uid"
     serves: bool = False       # True if enough is left: attune must compute.
     programs: tuple = ()       # The programs that can meet it; all if empty.
     long: bool = False         # True if it needs --long, as most results files do.
@@ -112,6 +112,8 @@ LIMITS = (
           serves=True),
     Limit("pids: nothing left after a fork", "products fork pids={pids}/pids.max:1 products products",
           JOIN_PIDS, "pids"),
+    Limit("pids: nothing left in the group above", "products products",
+          "mkdir {pids}/leaf; echo 1 > {pids}/pids.max; echo $$ > {pids}/leaf/cgroup.procs; ", "pids", long=True),
     Limit("user's processes: nothing left", "products products", "ulimit -u 1; {setpriv}", "uid"),
     Limit("user's processes: one left", "products thread products", "ulimit -u 2; {setpriv}", "uid",
           long=True),
@@ -156,6 +158,8 @@ LIMITS = (
     Limit("open files: nothing left any more", "products nofile=0 products threads=2", "ulimit -n 256; "),
     Limit("memory cgroup: 64 MB", "products threads=2 products",
           "echo 64M > {memory}/{memory_file}; " + JOIN_MEMORY, "memory"),
+    Limit("memory cgroup: 64 MB before it waits", "products threads=2 products",
+          "echo 64M > {memory}/memory.high; " + JOIN_MEMORY, "memory.high", long=True),
     Limit("memory cgroup: 2 GB", "products threads=2 products",
           "echo 2G > {memory}/{memory_file}; " + JOIN_MEMORY, "memory", serves=True, long=True),
     Limit("size of files: 0", "products products", "ulimit -f 0; "),
@@ -183,32 +187,60 @@ class Cgroups:
 
     def __init__(self):
         root = pathlib.Path("/sys/fs/cgroup")
+        self.is_v2 = (root / "cgroup.controllers").exists()
+        self.others = root / f"attune_limits_{os.getpid()}_others"
         self.missing = {}
         self.parents = {}
         for controller in ("pids", "memory"):
             reason = self.find(root, controller)
             if reason is not None:
                 self.missing[controller] = reason
+        if "memory" in self.missing:
+            self.missing["memory.high"] = self.missing["memory"]
+        elif not self.is_v2:
+            self.missing["memory.high"] = "cgroups of version 1 have no memory.high"
 
     def find(self, root, controller):
+        """Returns the reason why a cell cannot have a group of the controller; None if it can."""
         if os.geteuid() != 0:
             return "only root can make a cgroup"
-        parent = root / controller
-        self.is_v2 = not parent.is_dir()
-        if self.is_v2:
-            parent = root
-            try:
-                (root / "cgroup.subtree_control").write_text(f"+{controller}")
-            except OSError as error:
-                return f"the {controller} controller cannot be used: {error}"
+        parent = root if self.is_v2 else root / controller
+        if not parent.is_dir():
+            return f"the {controller} controller is not mounted"
         try:
-            trial = parent / f"attune_limits_{os.getpid()}_trial"
-            trial.mkdir()
-            trial.rmdir()
-        except OSError as error:
-            return f"a {controller} cgroup cannot be made: {error}"
-        self.parents[controller] = parent
+            if self.is_v2:
+                self.leave(root)
+                (root / "cgroup.subtree_control").write_text(f"+{controller}")
+            self.parents[controller] = parent
+            trial = self.make(controller, "trial")
+            subprocess.run(["/bin/sh", "-c", f"echo $$ > {trial}/cgroup.procs"], check=True)
+            self.remove(trial)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return f"a {controller} cgroup cannot be used: {error}"
         return None
+
+    def leave(self, root):
+        """Moves the processes of a container to a leaf. Above it, version 2 permits none."""
+        is_container = (root / "cgroup.type").exists()
+        if is_container and (root / "cgroup.procs").read_text() and not self.others.exists():
+            self.others.mkdir()
+            self.move(root, self.others)
+
+    def close(self):
+        """Moves the processes of a container back."""
+        if self.others.exists():
+            root = self.others.parent
+            (root / "cgroup.subtree_control").write_text("-pids -memory")
+            self.move(self.others, root)
+            self.others.rmdir()
+
+    @staticmethod
+    def move(source, target):
+        for process in (source / "cgroup.procs").read_text().split():
+            try:
+                (target / "cgroup.procs").write_text(process)
+            except ProcessLookupError:
+                pass
 
     def memory_file(self):
         return "memory.max" if self.is_v2 else "memory.limit_in_bytes"
@@ -220,6 +252,9 @@ class Cgroups:
 
     @staticmethod
     def remove(folder):
+        for child in folder.iterdir():
+            if child.is_dir():
+                Cgroups.remove(child)
         for _ in range(500):
             for process in (folder / "cgroup.procs").read_text().split():
                 try:
@@ -239,6 +274,7 @@ class Matrix:
         self.programs = options.programs.resolve()
         self.folder = folder
         self.is_long = options.long
+        self.patience = options.patience
         self.cgroups = Cgroups()
         self.skipped = []
         self.first_uid = random.randrange(20_000, 40_000) * 10
@@ -310,7 +346,7 @@ class Matrix:
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    cwd=self.folder, start_new_session=True)
         try:
-            printed, _ = process.communicate(timeout=TIME_LIMIT_S)
+            printed, _ = process.communicate(timeout=TIME_LIMIT_S * self.patience)
             end = time.monotonic()
             status = process.returncode
         except subprocess.TimeoutExpired:
@@ -376,14 +412,15 @@ class Matrix:
     def failure(self, cell):
         """Runs the cell and returns its failure; None if it passes."""
         status, printed, exit_s = self.run(cell.limit, *self.command(cell))
-        if status == 0 and exit_s is not None and exit_s > EXIT_LIMIT_S:
+        exit_limit_s = EXIT_LIMIT_S * self.patience
+        if status == 0 and exit_s is not None and exit_s > exit_limit_s:
             # Repeated, because a busy machine can delay one exit.
             status, printed, exit_s = self.run(cell.limit, *self.command(cell))
         if status is None:
             return f"hangs; printed {printed.strip()!r}"
         if status != 0 or exit_s is None:
             return f"exit status {status}; printed {printed.strip()!r}"
-        if exit_s > EXIT_LIMIT_S:
+        if exit_s > exit_limit_s:
             return f"takes {exit_s:.2f} s to exit"
         if cell.program != "calls" and cell.limit.serves:
             served = re.search(r"(\d+) calls served", printed)
@@ -401,7 +438,7 @@ class Matrix:
             [str(self.bin / "attune"), "tune", "--db", str(self.database), "--per-problem", "0",
              "--candidates", "12", *[word for problem in (*EVERY_PRODUCT, WIDE, POINTWISE, SOFTMAX, BATCH_NORM)
                                      for word in ("--problem", problem)]],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=120 * self.patience)
         if tuned.returncode != 0:
             raise SystemExit(f"limits.py: cannot tune: {tuned.stderr}")
         for path in self.folder.glob("*"):
@@ -413,15 +450,19 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--long", action="store_true", help="every limit, not only the tight ones")
-    parser.add_argument("--only", default="", help="cells whose name has this")
+    parser.add_argument("--only", action="append", help="cells whose name has this, or another --only")
+    parser.add_argument("--patience", type=float, default=1, help="factor for the time limits")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="attune_limits_") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o777)
         check_all_solvers_have_cells(options.bin / "attune")
         matrix = Matrix(options, folder)
-        matrix.make_database()
-        return run_all(matrix, options.only)
+        try:
+            matrix.make_database()
+            return run_all(matrix, options.only or [""])
+        finally:
+            matrix.cgroups.close()
 
 
 def run_all(matrix, only):
@@ -431,7 +472,7 @@ def run_all(matrix, only):
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for cell in matrix.cells():
-            if only not in str(cell):
+            if not any(text in str(cell) for text in only):
                 continue
             reason = matrix.why_not(cell)
             if reason is not None:
