@@ -71,8 +71,9 @@ class Tests(unittest.TestCase):
     def unattended(self, *program, timeout_s=120, **variables):
         """Runs a program that records by its environment, without an attune command that waits."""
         return run(*map(str, program), timeout_s=timeout_s, variables={
-            "LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
-            "ATTUNE_BLAS": "record", "ATTUNE_DB": str(self.database), **variables})
+            "LD_PRELOAD": interposers.preloads(FILES.library),
+            "ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_BLAS": "record",
+            "ATTUNE_DB": str(self.database), **variables})
 
     def problems(self, tag="many"):
         """Returns the number of problems of the tag, from a verb that only reads."""
@@ -119,7 +120,8 @@ class Recording(Tests):
         for mode in ("record", "off"):
             with subprocess.Popen(
                     [FILES.caller, "shapes=2000", "talk=1"], stdout=subprocess.PIPE, text=True,
-                    env=environment(LD_PRELOAD=FILES.library, ATTUNE_BLAS=mode,
+                    env=environment(LD_PRELOAD=interposers.preloads(FILES.library),
+                                    ATTUNE_BLAS=mode,
                                     ATTUNE_BLAS_RUNTIME=FILES.attune_library,
                                     ATTUNE_DB=str(self.database))) as process:
                 self.assertEqual(process.stdout.readline(), "1\n")
@@ -201,10 +203,12 @@ class Processes(Tests):
         after = self.record(FILES.caller, "late=5", "shapes=20", tag="after")
         self.assertEqual((self.problems("after"), after.stderr.count(late)), (20, 1), after.stderr)
 
+    @interposers.skip_sanitized("it reads /proc itself")
     def test_without_proc_that_is_the_reason(self):
         done = run("unshare", "-m", "sh", "-c", f"umount -l /proc && exec {FILES.caller} shapes=3",
                    variables={"ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_BLAS": "record",
-                              "ATTUNE_DB": str(self.database), "LD_PRELOAD": FILES.library})
+                              "ATTUNE_DB": str(self.database),
+                              "LD_PRELOAD": interposers.preloads(FILES.library)})
         if "unshare" in done.stderr or "umount" in done.stderr:
             refuse(f"/proc cannot be unmounted here: {done.stderr}")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -255,8 +259,9 @@ class Processes(Tests):
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertIn(f"20 problems recorded under tag {tag}", process.stderr)
         folder = self.folder / f"attune.db.spool-{NOBODY}"
-        variables = {"LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
-                     "ATTUNE_BLAS": "record", "ATTUNE_DB": str(self.database)}
+        variables = {"LD_PRELOAD": interposers.preloads(FILES.library),
+                     "ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_BLAS": "record",
+                     "ATTUNE_DB": str(self.database)}
         for _ in range(2):
             process = run(FILES.caller, "mask=0777", "shapes=20", variables=variables, **user)
             self.assertEqual((process.returncode, process.stderr), (0, ""))
@@ -295,7 +300,8 @@ class Processes(Tests):
             tag = f"killed-{round_}"
             with subprocess.Popen(
                     [FILES.caller, "talk=100000"], stdout=subprocess.PIPE, text=True,
-                    env=environment(LD_PRELOAD=FILES.library, ATTUNE_BLAS="record",
+                    env=environment(LD_PRELOAD=interposers.preloads(FILES.library),
+                                    ATTUNE_BLAS="record",
                                     ATTUNE_BLAS_RUNTIME=FILES.attune_library,
                                     ATTUNE_RECORD_TAG=tag,
                                     ATTUNE_DB=str(self.database))) as process:
@@ -363,7 +369,8 @@ class Losses(Tests):
         library = self.folder / pathlib.Path(FILES.library).name
         shutil.copy(FILES.library, library)
         process = self.unattended(FILES.caller, f"hide={library}", "shapes=5",
-                                  LD_PRELOAD=str(library), ATTUNE_BLAS_RUNTIME="")
+                                  LD_PRELOAD=interposers.preloads(str(library)),
+                                  ATTUNE_BLAS_RUNTIME="")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(process.stderr.count("Nothing is recorded: "), 1, process.stderr)
 
@@ -438,7 +445,8 @@ class Losses(Tests):
             with subprocess.Popen(
                     [FILES.caller, "shapes=300", "talk=1", "until_eof"], text=True,
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    env=environment(LD_PRELOAD=FILES.library, ATTUNE_BLAS="record",
+                    env=environment(LD_PRELOAD=interposers.preloads(FILES.library),
+                                    ATTUNE_BLAS="record",
                                     ATTUNE_BLAS_RUNTIME=FILES.attune_library,
                                     ATTUNE_RECORD_TAG="many",
                                     ATTUNE_DB=str(self.database))) as process:

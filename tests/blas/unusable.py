@@ -43,8 +43,8 @@ class Tests(unittest.TestCase):
 
     def preloaded(self, database, *program, **variables):
         return self.run_program(*program, variables={
-            "LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
-            "ATTUNE_DB": str(database), **variables})
+            "LD_PRELOAD": interposers.preloads(FILES.library),
+            "ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_DB": str(database), **variables})
 
     def text_file(self):
         path = self.folder / "text.db"
@@ -104,7 +104,8 @@ class Databases(Tests):
             process = subprocess.Popen(
                 ["sh", "-c", script], text=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                env=environment(LD_PRELOAD=FILES.library, ATTUNE_BLAS_RUNTIME=FILES.attune_library,
+                env=environment(LD_PRELOAD=interposers.preloads(FILES.library),
+                                ATTUNE_BLAS_RUNTIME=FILES.attune_library,
                                 ATTUNE_DB=str(database)))
             end_if_nothing_is_told = threading.Timer(60, process.kill)
             end_if_nothing_is_told.start()
@@ -172,7 +173,8 @@ class Databases(Tests):
         process = subprocess.run(
             [FILES.caller, "calls=5"], stderr=writer, timeout=120, check=False,
             preexec_fn=lambda: __import__("signal").signal(13, 0),
-            env=environment(LD_PRELOAD=FILES.library, ATTUNE_BLAS_RUNTIME=FILES.attune_library,
+            env=environment(LD_PRELOAD=interposers.preloads(FILES.library),
+                            ATTUNE_BLAS_RUNTIME=FILES.attune_library,
                             ATTUNE_DB=str(self.text_file()), ATTUNE_SUMMARY="1",
                             ATTUNE_BLAS_STATS="1"))
         os.close(writer)
@@ -180,8 +182,9 @@ class Databases(Tests):
 
     def test_a_full_standard_error_stops_no_program(self):
         text = str(self.text_file())
-        preloaded = {"LD_PRELOAD": FILES.library, "ATTUNE_BLAS_RUNTIME": FILES.attune_library,
-                     "ATTUNE_BLAS_STATS": "1", "ATTUNE_SUMMARY": "1"}
+        preloaded = {"LD_PRELOAD": interposers.preloads(FILES.library),
+                     "ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_BLAS_STATS": "1",
+                     "ATTUNE_SUMMARY": "1"}
         verb = (FILES.attune, "blas", "--stats")
         for command, variables in (
                 ((), {**preloaded, "ATTUNE_DB": str(self.folder)}),
@@ -260,6 +263,39 @@ class Results(Tests):
         self.assertEqual(process.stderr.count("cannot use the results file"), 1, process.stderr)
         self.assertIn("hint: ", process.stderr)
 
+    def test_a_file_without_a_result_that_holds_here_is_told_once(self):
+        cases = {"random bytes": (os.urandom(3000), "No result of"),
+                 "an unreadable line": (b"garbage\n", "Line 1: "),
+                 "results of another version": (f"Validator,ATTUNE_VERSION,9.9.9\n{KEY},host.eigen-gemm,0.02\n".encode(),
+                                                "ATTUNE_VERSION"),
+                 "an empty file": (b"", "has no results"),
+                 "no file": (None, "There is no file")}
+        for name, (content, reason) in cases.items():
+            file = self.folder / f"{name}.csv"
+            if content is not None:
+                file.write_bytes(content)
+            for command in ((FILES.attune, "blas", "--"), ()):
+                preload = {} if command else {"LD_PRELOAD": FILES.library,
+                                              "ATTUNE_BLAS_RUNTIME": FILES.attune_library}
+                process = self.run_program(
+                    *command, "sh", "-c", f"{FILES.caller} calls=1; {FILES.caller} calls=1", variables={
+                        "ATTUNE_DB": "", "ATTUNE_TUNABLE_ENABLED": "1", "ATTUNE_TUNABLE_TUNING": "0",
+                        "ATTUNE_TUNABLE_FILENAME": str(file), **preload})
+                self.assertEqual(process.returncode, 0, process.stderr)
+                self.assertEqual(process.stderr.count("cannot use the results file"), 1,
+                                 f"{name}: {process.stderr}")
+                self.assertIn(reason, process.stderr, name)
+
+    def test_a_file_that_gets_results_or_has_one_is_no_news(self):
+        file = self.folder / "new.csv"
+        for content, tuning in ((None, "1"), (f"garbage\n{KEY},host.eigen-gemm,0.02\n", "0")):
+            if content is not None:
+                file.write_text(content, encoding="utf-8")
+            process = self.preloaded("", FILES.caller, "calls=1", ATTUNE_TUNABLE_ENABLED="1",
+                                     ATTUNE_TUNABLE_TUNING=tuning, ATTUNE_TUNABLE_FILENAME=str(file),
+                                     ATTUNE_POLICY="never")
+            self.assertEqual((process.returncode, process.stderr), (0, ""))
+
     def test_what_is_too_large_or_never_ends_is_refused_without_being_read(self):
         large = self.folder / "large.csv"
         large.touch()
@@ -281,6 +317,36 @@ class Results(Tests):
         self.assertEqual(process.returncode, 0)
         self.assertEqual(process.stderr.count("cannot use the results file"), 1, process.stderr)
         self.assertIn("attune blas: cannot use", process.stderr)
+
+
+class Others(Tests):
+    def told_once(self, subject, reason, **variables):
+        process = self.preloaded(variables.pop("database", ""), "sh", "-c",
+                                 f"{FILES.caller} calls=1; {FILES.caller} calls=1", **variables)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(process.stderr.count(subject), 1, process.stderr)
+        self.assertIn(reason, process.stderr)
+
+    def test_a_package_that_cannot_be_used_is_told_once(self):
+        broken = self.folder / "broken"
+        broken.mkdir()
+        (broken / "manifest.json").write_text("{", encoding="utf-8")
+        for package in (self.folder / "missing", broken):
+            self.told_once("cannot use the package", str(package), ATTUNE_PACKAGES=str(package))
+
+    def test_a_database_on_a_server_is_told_once(self):
+        for url in ("postgresql://me@here/attune", "mysql://me@here/attune"):
+            for variables in ({}, {"ATTUNE_POLICY": "inline"}):
+                self.told_once("cannot use the database", "on a server", database=url, **variables)
+
+    def test_a_damaged_index_is_told_once(self):
+        database = self.folder / "tuned.db"
+        self.run_program(FILES.attune, "--db", database, "tune", "--device", "cpu", "--problem", PROBLEM,
+                         "--candidates", "2", "--per-problem", "0")
+        index = pathlib.Path(f"{database}.index")
+        self.assertTrue(index.exists())
+        index.write_bytes(b"damaged " * 100)
+        self.told_once("index of the database", "damaged", database=database, ATTUNE_POLICY="never")
 
 
 def main():

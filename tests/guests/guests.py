@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """attune in programs with other allocators, sanitizers, OpenMP runtimes, and functions of their own
-that have names of a BLAS or of the libraries of attune. Every product is checked. Every program must
-end as it does without attune.
+that have names of a BLAS or of the libraries of attune. Every result is checked. Every program must
+end as it does without attune, and as soon.
 
   guests.py --attune PROGRAM --include FOLDER --runtime LIBRARY --libraries FOLDER [unittest's options]
 
@@ -10,13 +10,18 @@ while the test runs. Tests print a skip for software that is not installed.
 """
 
 import argparse
+import collections
+import dataclasses
+import json
 import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 OPTIONS = None
@@ -24,16 +29,19 @@ SOURCES = pathlib.Path(__file__).parent
 ALLOCATORS = {"libjemalloc.so.2": "libjemalloc2",
               "libtcmalloc_minimal.so.4": "libtcmalloc-minimal4",
               "libmimalloc.so.2.0": "libmimalloc2.0"}
-SOLVERS = ("host.openblas-gemm", "host.blis-gemm", "host.libxsmm-gemm", "host.eigen-gemm",
-           "host.packed-gemm", "host.reference-gemm")
+# Solvers of other names have attune's own code.
+LIBRARIES = ("openblas", "blis", "onednn", "libxsmm", "eigen")
 BLIS = ("blis-pthread/libblis.so.4", "libblis4-pthread")
 RIGHT = "all products are right"
 # The sanitizers of GCC and Clang. Debian has no runtime package for each compiler.
 SANITIZERS = ("address", "thread")
 # LeakSanitizer up to GCC 12 and Clang 14 misreads thread-local variables of libraries that were opened
 # late. ThreadSanitizer reports false races in libraries that are compiled without it.
+# By default it also waits for a second at the exit of a process with threads.
 SANITIZED = {"ASAN_OPTIONS": "intercept_tls_get_addr=0",
-             "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
+             "TSAN_OPTIONS": "ignore_noninstrumented_modules=1,atexit_sleep_ms=0"}
+LONGEST_EXIT_S = 0.5           # More than without attune (docs/serving.md).
+RUNS = 3                       # If one run was too slow, the medians of so many decide.
 
 
 def skip(reason):
@@ -48,18 +56,107 @@ def library(name, package):
     return str(path)
 
 
+def sanitizer_runtime(sanitizer):
+    """Returns the runtime of GCC."""
+    name = f"lib{sanitizer[0]}san.so"
+    path = subprocess.run(("gcc", f"-print-file-name={name}"), capture_output=True,
+                          text=True).stdout.strip()
+    if not os.path.isabs(path):
+        skip(f"GCC has no {name}")
+    return os.path.realpath(path)
+
+
 def run(*command, timeout_s=120, **variables):
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("ATTUNE_", "LD_", "ASAN_", "LSAN_", "TSAN_"))}
     # Idle OpenMP threads would occupy cores that others need.
     environment.update({"ATTUNE_DB": "", "ATTUNE_POLICY": "never", "OMP_WAIT_POLICY": "passive",
                         **variables})
-    return subprocess.run(command, env=environment, capture_output=True, text=True,
-                          timeout=timeout_s)
+    process = subprocess.run(command, env=environment, capture_output=True, text=True,
+                             timeout=timeout_s)
+    process.ended_s = time.monotonic()
+    return process
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The forced solver of each problem: {problem: solver}."""
+    solvers: dict
+
+    def __str__(self):
+        return "; ".join(f"{problem} -> {solver}" for problem, solver in self.solvers.items())
+
+
+
+def misses(printed):
+    """Returns {problem: {solver, ...}} out of what api_guest.c prints."""
+    found = collections.defaultdict(set)
+    for problem, solver in re.findall(r"miss: (\S+) -> ([^\s@]+)", printed):
+        found[re.sub(r",align=\d+", "", problem)].add(solver)
+    return found
+
+
+def of_problems(choices, pattern):
+    """Returns the choices without problems that `pattern` does not match, each once."""
+    kept = [{problem: solver for problem, solver in choice.solvers.items() if re.match(pattern, problem)}
+            for choice in choices]
+    return [Choice(solvers) for number, solvers in enumerate(kept)
+            if solvers and solvers not in kept[:number]]
+
+
+def one_of_each_library(choices):
+    return list({implementation(next(iter(choice.solvers.values()))): choice
+                 for choice in choices}.values())
+
+
+def host_solvers(*arguments):
+    listed = run(OPTIONS.attune, "solvers", "--json", *arguments)
+    if listed.returncode != 0:
+        raise RuntimeError(f"cannot list the solvers: {listed.stderr}")
+    return [solver for solver in json.loads(listed.stdout) if solver["backend"] == "host"]
+
+
+def implementation(solver):
+    name = re.match(r"host\.(?:im2col-|conv1x1-)?([a-z]+)", solver)[1]
+    return name if name in LIBRARIES else "attune"
+
+
+def find_choices(program):
+    """Returns choices that have every solver of the processor for every problem of api_guest.c to
+    which it applies. One choice has the solvers of one library, or those of attune. Raises
+    AssertionError if a solver of the build applies to no problem, unless its library is missing."""
+    listed = {problem: host_solvers("--problem", problem)
+              for problem in sorted(misses(run(program).stdout))}
+    solvers = {problem: [solver["name"] for solver in answers if solver["applicable"]]
+               for problem, answers in listed.items()}
+    missing = {solver["name"] for answers in listed.values() for solver in answers
+               if "The Debian package" in solver["reason"]}
+    found = []
+    for name in (*LIBRARIES, "attune"):
+        own = {problem: [solver for solver in applicable if implementation(solver) == name]
+               for problem, applicable in solvers.items()}
+        for number in range(max(map(len, own.values()))):
+            found.append(Choice({problem: names[number % len(names)]
+                                 for problem, names in own.items() if names}))
+    forced = set().union(*(choice.solvers.values() for choice in found))
+    for solver in sorted(missing - forced):
+        print(f"SKIPPED: {solver}, because its library is not installed", file=sys.stderr)
+    left_out = {solver["name"] for solver in host_solvers()} - forced - missing
+    if left_out:
+        raise AssertionError(f"api_guest.c has no problem for {', '.join(sorted(left_out))}")
+    return found
+
+
+def exit_s(process):
+    """Returns the seconds from the last check of a guest to its end; 0 if it does not print the time."""
+    end = re.search(r"^end: ([\d.]+)$", process.stdout, re.MULTILINE)
+    return process.ended_s - float(end[1]) if end else 0
 
 
 class Guests(unittest.TestCase):
     """Compiles programs into a temporary folder."""
+
+    found = None  # The choices, once they are known.
 
     @classmethod
     def setUpClass(cls):
@@ -83,7 +180,7 @@ class Guests(unittest.TestCase):
     def api_guest(self, name, *arguments, compiler="gcc"):
         runtime = pathlib.Path(OPTIONS.runtime)
         return self.compile(name, f"-I{OPTIONS.include}", *arguments, str(SOURCES / "api_guest.c"),
-                            str(runtime), f"-Wl,-rpath,{runtime.parent}", "-lpthread",
+                            str(runtime), f"-Wl,-rpath,{runtime.parent}", "-lpthread", "-lm",
                             compiler=compiler)
 
     def blas_guest(self, name, *arguments, compiler="gcc", source="blas_guest.c",
@@ -92,17 +189,58 @@ class Guests(unittest.TestCase):
         return self.compile(name, *arguments, str(SOURCES / source), "-Wl,--no-as-needed", path,
                             f"-Wl,-rpath,{os.path.dirname(path)}", "-lpthread", compiler=compiler)
 
-    def check(self, *command, under_attune=False, **variables):
-        """Returns the output of a guest, which must succeed."""
+    def choices(self):
+        if Guests.found is None:
+            Guests.found = find_choices(self.api_guest("plain"))
+        return Guests.found
+
+    def check(self, *command, under_attune=False, choice=None, **variables):
+        """Returns the output of a guest, which must succeed and exit soon. With a choice, each solver
+        of it must serve its problem."""
+        bare = command
         if under_attune:
             command = (OPTIONS.attune, "blas", "--stats", "--", *command)
+        variables.update(SHOW_END="1", ATTUNE_SUMMARY="1")
+        if choice is not None:
+            variables["ATTUNE_FORCE"] = str(choice)
         process = run(*command, **variables)
         said = f"{command} with {variables}: {process.returncode}\n{process.stdout}{process.stderr}"
         self.assertEqual(process.returncode, 0, said)
         self.assertIn(RIGHT, process.stdout, said)
         if under_attune:
             self.assertRegex(process.stderr, r" [1-9]\d* calls served", said)
+        if choice is not None and under_attune:
+            forced = re.search(r" misses \((\d+) forced", process.stderr)
+            self.assertTrue(forced and int(forced[1]) >= len(choice.solvers), said)
+        elif choice is not None:
+            served = misses(process.stdout)
+            self.assertEqual({problem: {solver} for problem, solver in choice.solvers.items()},
+                             {problem: served[problem] for problem in choice.solvers}, said)
+        self.check_exit(exit_s(process), command, bare, variables)
         return process.stdout + process.stderr
+
+    def check_policies(self, api_guest, blas_guest, **variables):
+        """Tuning and recording in the background, and a database that attune cannot use."""
+        for policy in ("deferred", "record", "unusable"):
+            for program in (api_guest, blas_guest):
+                # A tuner that ends with its program may still write.
+                with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                    database = pathlib.Path(folder, "attune.db")
+                    if policy == "unusable":
+                        database.write_text("a text of the user")
+                    self.check(program, under_attune=program == blas_guest,
+                               ATTUNE_DB=str(database), XDG_CACHE_HOME=folder,
+                               ATTUNE_POLICY=policy.replace("unusable", "deferred"), **variables)
+
+    def check_exit(self, took_s, command, bare, variables):
+        """The exit may take a bit longer than without attune. A busy machine can delay some exits."""
+        if took_s <= LONGEST_EXIT_S:
+            return
+        alone = {**variables, "ATTUNE_FORCE": "", "WITHOUT_ATTUNE": "1"}
+        limit_s = LONGEST_EXIT_S + statistics.median(exit_s(run(*bare, **alone)) for _ in range(RUNS))
+        if took_s > limit_s:
+            took_s = statistics.median(exit_s(run(*command, **variables)) for _ in range(RUNS))
+        self.assertLessEqual(took_s, limit_s, f"exit of {command} with {variables}")
 
 
 class Allocators(Guests):
@@ -111,16 +249,30 @@ class Allocators(Guests):
         for name, package in ALLOCATORS.items():
             with self.subTest(name):
                 preload = library(name, package)
-                for solver in SOLVERS:
-                    self.check(program, LD_PRELOAD=preload, ATTUNE_FORCE=solver)
+                for choice in (None, *self.choices()):
+                    self.check(program, LD_PRELOAD=preload, choice=choice)
+
+    def test_a_run_time_that_is_left_to_the_exit(self):
+        program = self.api_guest("api")
+        for name, package in ALLOCATORS.items():
+            with self.subTest(name):
+                preload = library(name, package)
+                for choice in (None, *one_of_each_library(self.choices())):
+                    self.check(program, LD_PRELOAD=preload, choice=choice, LEAVE_RUNTIME="1")
 
     def test_preloaded_under_the_blas_interposer(self):
         program = self.blas_guest("blas")
         for name, package in ALLOCATORS.items():
             with self.subTest(name):
                 preload = library(name, package)
-                for solver in ("", "host.blis-gemm"):
-                    self.check(program, under_attune=True, LD_PRELOAD=preload, ATTUNE_FORCE=solver)
+                for choice in (None, *of_problems(self.choices(), "gemm@")):
+                    self.check(program, under_attune=True, LD_PRELOAD=preload, choice=choice)
+
+    def test_with_each_policy(self):
+        programs = self.api_guest("api"), self.blas_guest("blas")
+        for name, package in ALLOCATORS.items():
+            with self.subTest(name):
+                self.check_policies(*programs, LD_PRELOAD=library(name, package))
 
     def test_linked(self):
         for name, package in ALLOCATORS.items():
@@ -133,32 +285,44 @@ class Allocators(Guests):
         python = "/usr/bin/python3"
         if run(python, "-c", "import numpy").returncode != 0:
             skip("NumPy is not installed (Debian package python3-numpy)")
-        script = ("import numpy as np; a = np.ones((9, 9)); "
-                  f"print('{RIGHT}' if ((a @ (a * 2)) == 18).all() else 'wrong')")
+        script = ("import numpy, time\n"
+                  "for type in (numpy.float32, numpy.float64):\n"
+                  "    a = numpy.ones((9, 9), type)\n"
+                  "    assert ((a @ (a * 2)) == 18).all()\n"
+                  f"print('{RIGHT}', f'end: {{time.monotonic()}}', sep='\\n')")
         for name, package in ALLOCATORS.items():
             with self.subTest(name):
                 preload = library(name, package)
-                for solver in ("", *SOLVERS):
+                for choice in (None, *of_problems(self.choices(), "gemm@1{m=9,n=9,k=9[,}]")):
                     self.check(python, "-c", script, under_attune=True, LD_PRELOAD=preload,
-                               ATTUNE_FORCE=solver)
+                               choice=choice)
 
 
 class Sanitizers(Guests):
-    def check_sanitized(self, program, sanitizer, solver, **how):
+    def check_sanitized(self, program, sanitizer, choice=None, **how):
         # ThreadSanitizer ends a child that starts a thread, as our solvers do.
-        fork = {"NO_FORK": "1"} if sanitizer == "thread" and solver else {}
-        self.check(program, ATTUNE_FORCE=solver, **SANITIZED, **fork, **how)
+        fork = {"NO_FORK": "1"} if sanitizer == "thread" and choice else {}
+        self.check(program, choice=choice, **SANITIZED, **fork, **how)
+
+    def check_all(self, api_guest, blas_guest, sanitizer, choices, **variables):
+        self.check_sanitized(api_guest, sanitizer, PRODUCTS_ALONE="1", **variables)
+        for choice in choices:
+            self.check_sanitized(api_guest, sanitizer, choice, **variables)
+        for choice in one_of_each_library(choices):
+            self.check_sanitized(api_guest, sanitizer, choice, LEAVE_RUNTIME="1", **variables)
+        for choice in (None, *one_of_each_library(of_problems(choices, "gemm@"))):
+            self.check_sanitized(blas_guest, sanitizer, choice, under_attune=True, **variables)
+        # ThreadSanitizer ends a child that starts a thread.
+        self.check_policies(api_guest, blas_guest, **SANITIZED, **variables,
+                            **({"NO_FORK": "1"} if sanitizer == "thread" else {}))
 
     def check_compiler(self, compiler):
         for sanitizer in SANITIZERS:
             flag = f"-fsanitize={sanitizer}"
             with self.subTest(f"{compiler} {flag}"):
-                program = self.api_guest(f"api-{sanitizer}", flag, compiler=compiler)
-                for solver in ("", *SOLVERS):
-                    self.check_sanitized(program, sanitizer, solver)
-                program = self.blas_guest(f"blas-{sanitizer}", flag, compiler=compiler)
-                for solver in ("", "host.blis-gemm"):
-                    self.check_sanitized(program, sanitizer, solver, under_attune=True)
+                self.check_all(self.api_guest(f"api-{sanitizer}", flag, compiler=compiler),
+                               self.blas_guest(f"blas-{sanitizer}", flag, compiler=compiler),
+                               sanitizer, self.choices())
 
     def test_gcc(self):
         self.check_compiler("gcc")
@@ -172,16 +336,19 @@ class Sanitizers(Guests):
             # their calls of memset(), and reports a race.
             alone = {"OPENBLAS_NUM_THREADS": "1"} if sanitizer == "thread" else {}
             with self.subTest(sanitizer):
-                self.check(self.api_guest(f"plain-{sanitizer}", f"-fsanitize={sanitizer}"), **alone)
+                # oneDNN computes convolutions, and needs an option for LeakSanitizer.
+                self.check(self.api_guest(f"plain-{sanitizer}", f"-fsanitize={sanitizer}"),
+                           PRODUCTS_ALONE="1", **alone)
                 self.check(self.blas_guest(f"plain-blas-{sanitizer}", f"-fsanitize={sanitizer}"),
                            under_attune=True, **alone)
 
-    def test_preloaded_in_front_of_a_program_without(self):
-        runtime = subprocess.run(("gcc", "-print-file-name=libasan.so"), capture_output=True,
-                                 text=True).stdout.strip()
-        if not os.path.isabs(runtime):
-            skip("GCC has no libasan.so")
-        self.check(self.blas_guest("blas"), under_attune=True, LD_PRELOAD=os.path.realpath(runtime))
+    def test_preloaded_in_front_of_programs_without(self):
+        """LeakSanitizer works in them, too."""
+        for sanitizer in SANITIZERS:
+            with self.subTest(sanitizer):
+                self.check_all(self.api_guest("api"), self.blas_guest("blas"), sanitizer,
+                               one_of_each_library(self.choices()),
+                               LD_PRELOAD=sanitizer_runtime(sanitizer))
 
 
 class OpenMp(Guests):
@@ -190,18 +357,16 @@ class OpenMp(Guests):
 
     def test_the_runtime_of_llvm_in_the_program(self):
         program = self.blas_guest("llvm", "-fopenmp", compiler="clang", source="openmp_guest.c")
-        for solver in ("", "host.openblas-gemm", "host.blis-gemm"):
-            self.check(program, under_attune=True, ATTUNE_FORCE=solver)
-        # oneDNN has no double precision.
-        onednn = "gemm@1{m=130,n=65,k=70} -> host.onednn-gemm"
-        self.check(program, under_attune=True, ATTUNE_FORCE=onednn)
-        self.check(program, under_attune=True, ATTUNE_FORCE=onednn, OMP_DYNAMIC="true")
+        for choice in (None, *of_problems(self.choices(), "gemm@")):
+            self.check(program, under_attune=True, choice=choice)
+            if choice and "onednn" in str(choice):
+                self.check(program, under_attune=True, choice=choice, OMP_DYNAMIC="true")
 
     def test_the_runtime_of_gcc_in_the_program(self):
         program = self.blas_guest("gcc", "-fopenmp", source="openmp_guest.c")
-        for solver in ("", "host.blis-gemm"):
+        for choice in (None, *of_problems(self.choices(), "gemm@")):
             # A forked child waits for the threads of libgomp for ever, even without attune.
-            self.check(program, under_attune=True, ATTUNE_FORCE=solver, NO_FORK="1")
+            self.check(program, under_attune=True, choice=choice, NO_FORK="1")
 
 
 class Threads(Guests):
@@ -216,8 +381,8 @@ class Names(Guests):
 
     def test_the_programs_own_functions_are_never_called(self):
         program = self.api_guest("names", "-rdynamic", str(SOURCES / "blas_names.c"))
-        for solver in ("", *SOLVERS):
-            self.check(program, ATTUNE_FORCE=solver)
+        for choice in (None, *self.choices()):
+            self.check(program, choice=choice)
 
     def refused(self, define, solver, status=3):
         """Returns the messages if `solver` is forced. Otherwise another solver serves."""

@@ -1,0 +1,121 @@
+/* Checked convolutions, a softmax and a batch normalisation on the run time of a guest program. The
+ * memory comes from the allocator of the program. */
+#pragma once
+
+#include <attune/attune.h>
+#include <attune/ops/batch_norm.h>
+#include <attune/ops/softmax.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static float* NewTensor(int count) {
+  float* tensor = calloc((size_t)count, sizeof(float));
+  if (tensor == NULL) exit(5);
+  for (int i = 0; i < count; ++i) tensor[i] = (float)(i * 7 % 5 - 2);
+  return tensor;
+}
+
+static void ExpectOk(attune_code code, const char* what) {
+  if (code == ATTUNE_OK) return;
+  fprintf(stderr, "no %s: %s\n", what, attune_last_message());
+  exit(3);
+}
+
+static void ExpectNear(float value, double wanted, const char* what, int at) {
+  if (fabs(value - wanted) < 1e-3) return;
+  fprintf(stderr, "%s: element %d is %g, not %g\n", what, at, value, wanted);
+  exit(4);
+}
+
+/* Forward, 2 images of 8 x 12 x 12, 8 filters of width x width that keep the size. */
+static void CheckConvolution(attune_runtime* runtime, int width) {
+  enum { kImages = 2, kChannels = 8, kFilters = 8, kSize = 12, kPlane = kSize * kSize };
+  const int pad = width / 2, taps = width * width;
+  float* x = NewTensor(kImages * kChannels * kPlane);
+  float* w = NewTensor(kFilters * kChannels * taps);
+  float* y = NewTensor(kImages * kFilters * kPlane);
+  const attune_conv conv = {.batch = kImages,
+                            .in_channels = kChannels,
+                            .out_channels = kFilters,
+                            .in = {0, kSize, kSize},
+                            .filter = {0, width, width},
+                            .pad = {0, pad, pad}};
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = x;
+  arguments.b = w;
+  arguments.c = y;
+  ExpectOk(attune_run_conv(runtime, &conv, &arguments), "convolution");
+  for (int at = 0; at < kImages * kFilters * kPlane; ++at) {
+    const int image = at / (kFilters * kPlane), filter = at / kPlane % kFilters;
+    double sum = 0;
+    for (int term = 0; term < kChannels * taps; ++term) {
+      const int row = at % kPlane / kSize + term % taps / width - pad;
+      const int column = at % kSize + term % width - pad;
+      if (row < 0 || row >= kSize || column < 0 || column >= kSize) continue;
+      sum += x[(image * kChannels + term / taps) * kPlane + row * kSize + column] *
+             w[filter * kChannels * taps + term];
+    }
+    ExpectNear(y[at], sum, "convolution", at);
+  }
+  free(x);
+  free(w);
+  free(y);
+}
+
+static void CheckSoftmax(attune_runtime* runtime) {
+  enum { kLines = 6, kLength = 50 };
+  float* x = NewTensor(kLines * kLength);
+  float* y = NewTensor(kLines * kLength);
+  void* data[] = {x, y};
+  const attune_softmax softmax = {.outer = kLines, .length = kLength, .inner = 1};
+  attune_operands operands = ATTUNE_OPERANDS_INIT;
+  operands.data = data;
+  operands.count = 2;
+  ExpectOk(attune_run_softmax(runtime, &softmax, &operands), "softmax");
+  for (int at = 0; at < kLines * kLength; ++at) {
+    const float* line = x + at / kLength * kLength;
+    double sum = 0;
+    for (int i = 0; i < kLength; ++i) sum += exp(line[i]);
+    ExpectNear(y[at], exp(x[at]) / sum, "softmax", at);
+  }
+  free(x);
+  free(y);
+}
+
+/* Training, 2 images of 4 x 6 x 6. */
+static void CheckBatchNorm(attune_runtime* runtime) {
+  enum {
+    kImages = 2,
+    kChannels = 4,
+    kSize = 6,
+    kPlane = kSize * kSize,
+    kValues = kImages * kPlane
+  };
+  const double epsilon = 1e-5;
+  float* x = NewTensor(kChannels * kValues);
+  float* y = NewTensor(kChannels * kValues);
+  void* data[] = {x, y};
+  const attune_batch_norm norm = {
+      .batch = kImages, .channels = kChannels, .height = kSize, .width = kSize};
+  attune_operands operands = ATTUNE_OPERANDS_INIT;
+  operands.data = data;
+  operands.count = 2;
+  ExpectOk(attune_run_batch_norm(runtime, &norm, epsilon, 0.1, &operands), "batch norm");
+  for (int channel = 0; channel < kChannels; ++channel) {
+    double sum = 0, squares = 0;
+    for (int i = 0; i < kValues; ++i) {
+      const double value = x[(i / kPlane * kChannels + channel) * kPlane + i % kPlane];
+      sum += value;
+      squares += value * value;
+    }
+    const double mean = sum / kValues;
+    const double deviation = sqrt(squares / kValues - mean * mean + epsilon);
+    for (int i = 0; i < kValues; ++i) {
+      const int at = (i / kPlane * kChannels + channel) * kPlane + i % kPlane;
+      ExpectNear(y[at], (x[at] - mean) / deviation, "batch norm", at);
+    }
+  }
+  free(x);
+  free(y);
+}
