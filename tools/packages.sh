@@ -18,7 +18,7 @@ tuned_libraries=(
 test_packages=(
   libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis python3-venv
   hipcc postgresql "postgresql-plpython3-15|postgresql-plpython3-16" gunicorn octave r-base-core
-  mariadb-server-core mariadb-client-core nats-server
+  mariadb-server-core mariadb-client-core nats-server xlsx2csv
   libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
   clang "libclang-rt-14-dev|libclang-rt-18-dev" "libomp-14-dev|libomp-18-dev"
 )

@@ -26,10 +26,12 @@ import requirements
 FOLDERS = ("docs", "tests", "deploy", "examples", "bench", "tools")
 PROGRAMS = (
     r"attune(?! [\w-]+:)|apt-get|c\+\+|cd|chmod|cmake|cp|ctest|cuda_first_call|curl|docker|export|for(?= \w+ in)|git|gcc|"
-    r"kubectl|libreoffice|mariadb|mkdir|mpirun|mysql|nats-server|octave|pip|psql|python3|sbatch|srun|"
-    r"sudo|systemctl|\./[\w./-]+|(?:build|tests|tools|deploy)/[\w./-]+")
+    r"kubectl|mariadb|mkdir|mpirun|mysql|nats-server|octave|pip|psql|python3|sbatch|srun|"
+    r"sudo|systemctl|xlsx2csv|\./[\w./-]+|(?:bench|build|tests|tools|deploy)/[\w./-]+")
 STARTS_COMMAND = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{PROGRAMS})(?: |$)")
 SHELLS = ("sh", "bash", "shell", "console")
+# Commands within text: of attune, and of programs and scripts of this repository.
+MENTIONED = r"(?:attune(?= (?:--db \S+ )?[a-z])|bench/\w[\w./-]*|build/\w+/bin/\w+)"
 REMARK = re.compile(r"\s{2,}#.*$|(?<=\s)# .*$")
 MARK = re.compile(r'commands(?: with "(?P<text>[^"]+)")?: (?:not run, (?P<not_run>\S.*)|need (?P<needs>\S.*)|'
                   r'(?P<interrupted>interrupted, )?exit status (?P<statuses>\d+(?: or \d+)*), \S.*)')
@@ -201,10 +203,10 @@ def page_commands(root, page):
 
 
 def mentions(root, page):
-    """Returns the commands within text: [(where, "attune verb --option")]."""
+    """Returns the commands within text, without the variables before them: [(where, "attune verb --option")]."""
     text = (root / page).read_text()
     return [(f"{page}:{text.count(chr(10), 0, match.start()) + 1}", match[1])
-            for match in re.finditer(r"`(attune [a-z][^`\n]*)`", text)]
+            for match in re.finditer(rf"`(?:[A-Z_]+=\S+ )*({MENTIONED} [^`\n]*)`", text)]
 
 
 # ---- --help ----------------------------------------------------------------------------------------

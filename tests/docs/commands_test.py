@@ -87,8 +87,41 @@ class Marks(unittest.TestCase):
                 read(page)
 
 
+class Mentions(unittest.TestCase):
+    VERBS = {(): " --db URL", ("tune",): " --tag T"}
+
+    def mentions(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "page.md").write_text(text)
+            return [text for _, text in commands.mentions(pathlib.Path(folder), "page.md")]
+
+    def errors(self, text):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        options = types.SimpleNamespace(repository=root, bin=root / "none")
+        return run_commands.mention_errors(options, "page.md:1", text, self.VERBS)
+
+    def test_commands_within_text_are_found_without_variables_before_them(self):
+        self.assertEqual(self.mentions("`A=$PWD/b attune tune --tag a`, `attune --db f tune`, `attune --help`, `b`"),
+                         ["attune tune --tag a", "attune --db f tune"])
+        self.assertEqual(self.mentions("`A=b build/release/bin/search --repeats 9` and `bench/search.py --x`"),
+                         ["build/release/bin/search --repeats 9", "bench/search.py --x"])
+
+    def test_their_verbs_and_options_exist(self):
+        self.assertEqual(self.errors("attune --db f tune --tag a"), [])
+        self.assertEqual(len(self.errors("attune tune --tags a")), 1)
+        self.assertEqual(len(self.errors("attune tuna")), 1)
+
+    def test_their_programs_and_scripts_exist(self):
+        self.assertEqual(self.errors("bench/ops_torch.py --set softmax"), [])
+        self.assertEqual(self.errors("build/dev/bin/cuda_ops --set softmax"), [])  # Not built.
+        self.assertEqual(len(self.errors("bench/ops_torch.py --sets softmax")), 1)
+        self.assertEqual(len(self.errors("build/dev/bin/no_such_bench --set softmax")), 1)
+
+
 class FakeSandbox:
     """Runs nothing: each command ends with status 0."""
+
+    path = pathlib.Path("/none")
 
     def __init__(self, lacking=()):
         self.lacking, self.ran = lacking, []
@@ -132,6 +165,14 @@ class Running(unittest.TestCase):
                          [f"not run, needs {GPU}, see docs_commands_gpu: octave script.m"])
         self.assertEqual(self.run_commands(page, FakeSandbox(), needing=GPU).run, 1)
 
+    def test_commands_that_do_not_run_name_files_and_services_that_exist(self):
+        for text, failures in (("docker compose -f deploy/compose.yaml up -d --scale compile=2", 0),
+                               ("docker compose -f deploy/compose.yaml logs -f measures", 1),
+                               ("docker compose -f deploy/compose.yml build", 1),
+                               ("python3 bench/no_such_bench.py", 1)):
+            report = self.run_commands(f"<!-- commands: not run, why -->\n    {text}\n", FakeSandbox())
+            self.assertEqual((report.not_run, report.failed), (1, failures), text)
+
     def test_another_status_than_that_of_the_mark_fails(self):
         report = self.run_commands("<!-- commands: exit status 3, why -->\n    octave script.m\n", FakeSandbox())
         self.assertEqual(report.failed, 1)
@@ -163,6 +204,24 @@ class Sandboxes(unittest.TestCase):
             self.assertIsNone(self.folder.lacks(("here",)))
             self.assertEqual(self.folder.lacks(("here", "not here")), "not here (no device)")
         self.assertEqual(asked, ["here"])
+
+    def test_a_build_is_one_of_whole_sources_and_no_other_build(self):
+        self.assertIsNone(self.folder.lacks(("a build",)))
+        self.assertFalse((self.folder.path / "tests/docs").is_symlink())
+        self.assertFalse((self.folder.path / "build/dev/bin").exists())
+        whole, copy = (root / "tests/data/driver/resnet50.txt"
+                       for root in (self.folder.options.repository, self.folder.path))
+        self.assertEqual(copy.read_text(), whole.read_text())
+        self.assertNotIn("ATTUNE_PLUGINS", self.folder.environment)
+
+    def test_recordings_are_a_folder_beside_the_repository_or_of_the_environment(self):
+        with unittest.mock.patch.dict(os.environ, {"ATTUNE_DATA_DIR": str(self.folder.path / "none")}):
+            self.assertEqual(self.folder.lacks(("recordings",)), f"recordings (there is no {self.folder.path}/none)")
+        self.folder.provided.clear()
+        with unittest.mock.patch.dict(os.environ, {"ATTUNE_DATA_DIR": str(self.folder.path)}):
+            self.assertIsNone(self.folder.lacks(("recordings",)))
+        self.assertEqual(self.folder.adapted("ATTUNE_DATA_DIR=DATA build/dev/bin/models --only h200"),
+                         f"ATTUNE_DATA_DIR={self.folder.path} build/dev/bin/models --only h200 --splits 1")
 
     def test_a_gpu_is_what_attune_lists(self):
         self.assertEqual(self.folder.lacks((GPU,)), f"{GPU} (there is no usable cuda:0)")

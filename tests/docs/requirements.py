@@ -6,6 +6,7 @@ sandbox, or returns the reason why this machine cannot.
 
 import importlib.util
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -15,7 +16,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import fake_package  # noqa: E402
 
 # Only these tests run commands with these needs, and nothing else.
-TESTS = {"an NVIDIA GPU": "docs_commands_gpu", "minutes": "docs_commands_slow"}
+TESTS = {"an NVIDIA GPU": "docs_commands_gpu", "minutes": "docs_commands_slow", "a build": "docs_commands_build",
+         "hours": "docs_commands_long"}
 NOT_INSTALLED = 77
 
 
@@ -41,6 +43,38 @@ def cudnn(sandbox):
 
 
 def minutes(_):
+    return None
+
+
+def a_build(sandbox):
+    sandbox.copy_sources()
+    return None
+
+
+def hours(sandbox):
+    """The scripts of these commands install missing packages, which a test does not."""
+    missing = subprocess.run(
+        ["bash", "-c", ". tools/packages.sh && "
+         'missing_packages "${build_packages[@]}" "${tuned_libraries[@]}" "${test_packages[@]}"'],
+        cwd=sandbox.options.repository, capture_output=True, text=True, check=True).stdout.split()
+    if missing:
+        return f"packages are missing: {' '.join(missing)}"
+    return a_build(sandbox)
+
+
+def pypi(sandbox):
+    folder = sandbox.path / "home/pypi"
+    asks = subprocess.run(
+        ["bash", "-c", f"python3 -m venv {folder} && {folder}/bin/pip download --no-deps --dest {folder} xlsx2csv"],
+        env=sandbox.environment, capture_output=True, text=True, check=False)
+    return None if asks.returncode == 0 else asks.stderr.strip().rsplit("\n", 1)[-1]
+
+
+def recordings(sandbox):
+    folder = pathlib.Path(os.environ.get("ATTUNE_DATA_DIR", sandbox.options.repository.parent / "shared/data"))
+    if not folder.is_dir():
+        return f"there is no {folder}"
+    sandbox.names["recordings"] = folder.resolve()
     return None
 
 
@@ -120,10 +154,14 @@ PROVIDERS = {
     "NATS": nats,
     "a cluster of NATS": nats_cluster,
     "Octave": program("octave"),
-    "LibreOffice": program("libreoffice"),
-    "pandas": python_modules("pandas", "openpyxl"),
+    "xlsx2csv": program("xlsx2csv"),
+    "PyTorch": python_modules("torch"),
+    "PyPI": pypi,
+    "recordings": recordings,
     "an energy counter": energy_counter,
     "an NVIDIA GPU": nvidia_gpu,
     "cuDNN": cudnn,
     "minutes": minutes,
+    "a build": a_build,
+    "hours": hours,
 }

@@ -93,14 +93,28 @@ def parse_error(folder, words):
     return None if status == 2 and REFUSED_PROBE in printed else f"'{probed}' prints:\n{printed}"
 
 
+def compose_error(options, words):
+    """Returns a file, or a service of it, that a command of Docker Compose names and that does not exist."""
+    file = words[words.index("-f") + 1]
+    if not (options.repository / file).exists():
+        return f"There is no file '{file}'."
+    text = re.search(r"^services:\n((?:[ #].*\n|\n)*)", (options.repository / file).read_text(), re.M)[1]
+    services = re.findall(r"^  ([\w-]+):", text, re.M)
+    named = [word.split("=")[0] for word in words[words.index("-f") + 3:] if not word.startswith("-")]
+    return next((f"{file} has no service '{name}'." for name in named if name not in services), None)
+
+
 def error_without_run(options, folder, text):
     presets = {preset["name"] for preset in json.loads(
         (options.repository / "CMakePresets.json").read_text())["configurePresets"]}
     for words in simple_commands(text):
         if words[0] == "attune" and (error := parse_error(folder, words)):
             return error
-        path = words[0].removeprefix("./")
-        if "/" in words[0] and not path.startswith("build/") and not (
+        if words[:2] == ["docker", "compose"] and (error := compose_error(options, words)):
+            return error
+        script = words[1] if words[0] == "python3" and len(words) > 1 else words[0]
+        path = script.removeprefix("./")
+        if re.fullmatch(r"[\w./-]+/[\w.-]+", script) and not path.startswith("build/") and not (
                 (options.repository / path).exists() or (folder.path / path).exists()):
             return f"There is no file '{path}'."
         for option, value in zip(words, words[1:]):
@@ -143,7 +157,7 @@ def run_command(options, folder, command, report):
         return
     report.run += 1
     text = folder.adapted(command.text)
-    timeout_s = sandbox.TIMEOUT_OF_MINUTES_S if "minutes" in command.needs else sandbox.TIMEOUT_S
+    timeout_s = max(sandbox.TIMEOUTS_S.get(name, sandbox.TIMEOUT_S) for name in (*command.needs, ""))
     begin = time.monotonic()
     status, printed = folder.run(text, command.interrupted, timeout_s)
     if options.verbose:
@@ -207,20 +221,43 @@ def group_errors(verbs, marks):
             [f"{mark.where}: the mark matches no example" for _, mark in marks if not mark.is_used])
 
 
-def mention_errors(where, text, verbs):
+def help_of_program(options, name):
+    """Returns the --help of a bench or script that pages mention, "" where it is not built, or None for no such
+    program."""
+    script = options.repository / name
+    if script.is_file():
+        return subprocess.run(["python3", script, "--help"], capture_output=True, text=True, check=False).stdout
+    program = options.bin / pathlib.Path(name).name
+    if program.exists():
+        return subprocess.run([program, "--help"], capture_output=True, text=True, check=False).stdout
+    is_source = any((options.repository / "bench").glob(f"**/{program.name}*.cc"))
+    return "" if is_source or program.name.endswith("_fuzz") else None
+
+
+def option_errors(where, text, words, known, program):
+    options = (re.split(r"[=/,.;:)|]", word)[0]
+               for word in (words[:words.index("--")] if "--" in words else words))
+    return [f"{where}: `{text}`: '{program}' has no option {option}"
+            for option in options
+            if re.fullmatch(r"--[a-z][\w-]*", option) and not re.search(rf"{option}\b(?!-)", known)]
+
+
+def mention_errors(options, where, text, verbs):
     """Returns the verbs and options of a command within text that do not exist."""
-    words = re.sub(r"[\[\]]", " ", text).split()[1:]
+    program, *words = re.sub(r"[\[\]]", " ", text).split()
+    if program != "attune":
+        known = help_of_program(options, program)
+        if known is None:
+            return [f"{where}: `{text}`: there is no program '{program}'"]
+        return option_errors(where, text, words, known, program) if known else []
+    if words[0] == "--db" and len(words) > 2:
+        words = words[2:]
     verb = ()
     while words and verb + (words[0],) in verbs:
         verb += (words.pop(0),)
     if not verb and words and re.fullmatch(r"[a-z]+", words[0]):
         return [f"{where}: `{text}`: there is no verb '{words[0]}'"]
-    known = verbs[verb] + verbs[()]
-    options = (re.split(r"[=/,.;:)|]", word)[0]
-               for word in (words[:words.index("--")] if "--" in words else words))
-    return [f"{where}: `{text}`: 'attune {' '.join(verb)}' has no option {option}"
-            for option in options
-            if re.fullmatch(r"--[a-z][\w-]*", option) and not re.search(rf"{option}\b(?!-)", known)]
+    return option_errors(where, text, words, verbs[verb] + verbs[()], " ".join(("attune", *verb)))
 
 
 def options_of_program():
@@ -249,9 +286,10 @@ def main():
     errors = group_errors(verbs, marks)
     for page in pages:
         for where, text in commands.mentions(options.repository, page):
-            errors += mention_errors(where, text, verbs)
+            errors += mention_errors(options, where, text, verbs)
     add_machine(options)
-    if options.needing and (lacks := requirements.PROVIDERS[options.needing](argparse.Namespace(options=options))):
+    if options.needing and (lacks := requirements.PROVIDERS[options.needing](
+            argparse.Namespace(options=options, copy_sources=lambda: None))):
         print(f"skipped: needs {options.needing} ({lacks})")
         return SKIPPED
     chosen = selected(groups, options.only, options.needing)

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import requirements
 
 TIMEOUT_S = 120
-TIMEOUT_OF_MINUTES_S = 600
+TIMEOUTS_S = {"minutes": 600, "a build": 1200, "hours": 3 * 3600}  # By what a command needs.
 INTERRUPT_S = 2  # When Ctrl-C comes.
 TIMED_OUT, ENDED_EARLY = "timed out", "ended before Ctrl-C"  # Instead of an exit status.
 PLUGINS = ("opencl", "cuda", "hip")  # Not oneDNN: tuning its hundreds of candidates takes long.
@@ -33,14 +34,22 @@ SUBSTITUTES = (
     (r"nats://queue\b", "nats://{queue}"),
     (r"\bqueue\.example\b", "{queue_cluster}"),
     (r"\bLIST\b", "tests/data/driver/resnet50.txt"),
-    # Shorter runs suffice here.
+    (r"=DATA\b", "={recordings}"),
+    # Shorter runs suffice here, and one test of each preset.
     (r"\bmodels --only \w+", r"\g<0> --splits 1"),
+    (r"cmake --build --preset (?:dev|asan|tsan)\b", r"\g<0> --target attune_base_test"),
+    (r"cmake --build --preset fuzz\b", r"\g<0> --target json_reader_fuzz"),
+    (r"ctest --preset \w+", r"\g<0> -R '^attune_base_test$'"),
+    (r"-max_total_time=600\b", "-max_total_time=5"),
+    (r"--per-problem 10s --shard 1/4\b", "--per-problem 500ms --rounds 3 --shard 1/20"),
+    (r"--shard 1/4 --json torch", "--shard 1/20 --json torch"),
     (r"--count 4\b", "--count 1"),
     (r"--tuned 20 --per-problem-ms 2500\b", "--pictures 3 --tuned 1 --per-problem-ms 300"),
     (r"--layers 450\b", "--layers 2"),
 )
 # {NAMES}, until requirements.py or an earlier command sets others.
-NAMES = {"hash": "HASH", "job": "4711", "database": "db", "queue": "queue", "queue_cluster": "queue.example"}
+NAMES = {"hash": "HASH", "job": "4711", "database": "db", "queue": "queue", "queue_cluster": "queue.example",
+         "recordings": "DATA"}
 # Shorter durations, which suffice here.
 TIMES = {"--budget": "20s", "--per-problem": "100ms", "--time": "20ms"}
 SESSION_TIMES = {"--budget": "100s", "--per-problem": "30s"}  # A golden version needs a decision.
@@ -93,6 +102,9 @@ NEEDS = (
      "attune tune --tag convolutions --device cuda:0 --per-problem 1s"),
     (r"tunable '?attune_tunable_untuned", r"RECORD_UNTUNED=1",
      "ATTUNE_TUNABLE_ENABLED=1 ATTUNE_TUNABLE_TUNING=0 ATTUNE_TUNABLE_RECORD_UNTUNED=1 ./program"),
+    # A header that every other source includes is generated.
+    (r"build_cost.py build/core", r"cmake --build --preset core",
+     "cmake --preset core && cmake --build --preset core --target attune_interface_hash"),
     (r"export --kernel matmul.json", r"tune --kernel matmul.json",
      "attune tune --kernel matmul.json --size m=512,n=512,k=256 --per-problem 2s"),
 )
@@ -174,11 +186,24 @@ class Sandbox:
             (path / folder).mkdir()
         for name, target in (("simulate", self.options.bin / "attune_docs_simulate"),
                              ("program", self.options.bin / "gemm_in_c"), ("tests/docs", root / "tests/docs"),
+                             ("bench", root / "bench"),
                              ("build/dev/bin", self.options.bin), ("build/release/bin", self.options.bin),
                              ("build/dev/lib/attune", self.options.plugins)):
             if target.exists():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
                 (path / name).symlink_to(target)
+
+    def copy_sources(self):
+        """Makes the folder a copy of the repository without anything built, which commands can build."""
+        for link in [path for path in self.path.rglob("*") if path.is_symlink()]:
+            link.unlink()
+        root = self.options.repository
+
+        def left_out(folder, names):
+            return {".git", "build"} & set(names) if pathlib.Path(folder) == root else {"__pycache__"} & set(names)
+        shutil.copytree(root, self.path, ignore=left_out, dirs_exist_ok=True)
+        for name in ("ATTUNE_PLUGINS", "ATTUNE_PLUGIN_PATH"):  # Those belong to another build.
+            self.environment.pop(name, None)
 
     def lacks(self, needs):
         """Provides what a command needs. Returns what this machine lacks of it, with the reason, or None."""
