@@ -178,10 +178,10 @@ bool TunerClient::DoThere(const std::function<void()>& work) {
 }
 
 void TunerClient::WorkThere() {
-  PrepareForExceptions();
-  LeaveDescriptors();
+  const bool is_prepared = PrepareForExceptions();
+  if (is_prepared) LeaveDescriptors();
   std::unique_lock<std::mutex> lock(work_mutex_);
-  while (true) {
+  while (is_prepared) {
     work_changed_->wait(lock, [this] { return is_stopped_ || work_ != nullptr; });
     if (is_stopped_) break;
     const std::function<void()>& work = *work_;

@@ -188,11 +188,22 @@ Status CheckStacksOfLibraries() {
   return is_known && bytes < kCallStackBytes ? StackTooSmall(bytes, "ulimit -s") : Status::Ok();
 }
 
+// What a new thread takes from the one that starts it.
+struct ThreadStart {
+  std::function<void()> body;
+  bool is_prepared = false;
+  std::binary_semaphore answered{0};
+};
+
 void* RunBody(void* argument) {
-  PrepareForExceptions();
-  const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
+  auto* const start = static_cast<ThreadStart*>(argument);
+  const std::function<void()> body = std::move(start->body);
+  const bool is_prepared = PrepareForExceptions();
+  start->is_prepared = is_prepared;
+  start->answered.release();
+  if (!is_prepared) return nullptr;
   try {
-    (*body)();
+    body();
   } catch (...) {
     // Most likely out of memory. The program continues without the thread.
   }
@@ -203,7 +214,16 @@ void* RunBody(void* argument) {
 
 constinit thread_local int team_of_this_thread = 1;
 
-void PrepareForExceptions() { (void)abi::__cxa_get_globals(); }
+bool PrepareForExceptions() {
+  // glibc ends the process if it cannot allocate what the next line needs.
+  constexpr size_t kPlentyBytes = 16384;
+  void* const probe = std::malloc(kPlentyBytes);
+  if (probe == nullptr) return false;
+  std::free(probe);
+  // It is declared const, so that a call without a use would be left out.
+  [[maybe_unused]] const void* volatile made = abi::__cxa_get_globals();
+  return true;
+}
 
 bool CheckTeam(int threads) {
   if (!CheckThreads(threads - team_of_this_thread).ok()) return false;
@@ -234,20 +254,24 @@ bool GuestThread::MayStart() { return !WasRefusedLately(1); }
 bool GuestThread::Start(std::function<void()> body, size_t stack_bytes) try {
   const CancellationHeld cancellation;
   if (!MayStart() || !CheckRoom(1).ok()) return false;
-  auto stored = std::make_unique<std::function<void()>>(std::move(body));
+  ThreadStart start{std::move(body)};
   ThreadAttributes attributes;
   attributes.SetStack(stack_bytes);
   const SignalsBlocked signals;
-  int error = ::pthread_create(&thread_, attributes.get(), &RunBody, stored.get());
+  int error = ::pthread_create(&thread_, attributes.get(), &RunBody, &start);
   // The thread-local data of the program may exceed `stack_bytes`.
-  if (error == EINVAL) error = ::pthread_create(&thread_, nullptr, &RunBody, stored.get());
+  if (error == EINVAL) error = ::pthread_create(&thread_, nullptr, &RunBody, &start);
   if (error != 0) {
     (void)Refuse(1, std::strerror(error));
     return false;
   }
-  (void)stored.release();
+  // The program cannot lock its memory until the thread has what it needs.
+  start.answered.acquire();
   is_joinable_ = true;
-  return true;
+  if (start.is_prepared) return true;
+  Join();
+  (void)Refuse(1, "no memory is left");
+  return false;
 } catch (const std::bad_alloc&) {
   return false;
 }

@@ -29,8 +29,9 @@ inline bool StartsTeam(int threads) { return threads > team_of_this_thread; }
 inline bool HasTeam(int threads) { return threads <= team_of_this_thread || CheckTeam(threads); }
 
 // Makes the data of exceptions of this thread. glibc ends the process if it cannot make them for the
-// first exception, which is often one about memory. Call it where memory is left.
-void PrepareForExceptions();
+// first exception, which is often one about memory. False if too little memory is left: the thread
+// has to end without an exception.
+bool PrepareForExceptions();
 
 // A thread for optional work. Not thread-safe.
 class GuestThread {
