@@ -24,7 +24,8 @@ Result<ProgramRuntime> ProgramRuntime::Make(const std::string& device,
   given.device = device.c_str();
   if (!database.empty()) given.database = database.c_str();
   ATTUNE_ASSIGN_OR_RETURN(RuntimeOptions options, ReadSettings(&given, VariablesOfProcess()));
-  options.prints_summary = false;  // Of calls, of which there are none.
+  options.prints_summary = false;               // Of calls, of which there are none.
+  options.message = [](const std::string&) {};  // The notes of an answer say the same.
   ProgramRuntime program;
   auto runtime = Runtime::Create(options);
   if (runtime.ok()) {
