@@ -28,9 +28,9 @@ inline bool StartsTeam(int threads) { return threads > team_of_this_thread; }
 // process if it cannot start a thread, so the first call with a larger number checks them.
 inline bool HasTeam(int threads) { return threads <= team_of_this_thread || CheckTeam(threads); }
 
-// Makes the data of exceptions of this thread. glibc ends the process if it cannot make them for the
-// first exception, which is often one about memory. False if too little memory is left: the thread
-// has to end without an exception.
+// Makes the data of exceptions of this thread. glibc ends the process if it cannot make them for
+// the first exception, which is often one about memory. False if too little memory is left: the
+// thread has to end without an exception.
 bool PrepareForExceptions();
 
 // A thread for optional work. Not thread-safe.

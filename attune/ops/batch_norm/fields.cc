@@ -46,14 +46,15 @@ std::vector<ProblemField> SizeFields() {
 }
 
 std::vector<ProblemField> MakeTable() {
-  std::vector<ProblemField> table = {ClassField<&BatchNorm::pass>("dir", "direction")
-                                         .Words(kPassWords, "train, infer or bwd")
-                                         .KernelWords(kPassesInKernels)
-                                         .Call(NarrowMember(ATTUNE_AT(pass)).Named("pass")),
-                                     ClassField<&BatchNorm::mode>("mode", "mode")
-                                         .Words(kModeWords, "spatial or act")
-                                         .KernelWords(kModesInKernels)
-                                         .Call(NarrowMember(ATTUNE_AT(per_activation)).Named("per_activation"))};
+  std::vector<ProblemField> table = {
+      ClassField<&BatchNorm::pass>("dir", "direction")
+          .Words(kPassWords, "train, infer or bwd")
+          .KernelWords(kPassesInKernels)
+          .Call(NarrowMember(ATTUNE_AT(pass)).Named("pass")),
+      ClassField<&BatchNorm::mode>("mode", "mode")
+          .Words(kModeWords, "spatial or act")
+          .KernelWords(kModesInKernels)
+          .Call(NarrowMember(ATTUNE_AT(per_activation)).Named("per_activation"))};
   for (const ProblemField& field : SizeFields()) table.push_back(field);
   const ProblemField classes[] = {
       ClassField<&BatchNorm::layout>("layout", "layout")

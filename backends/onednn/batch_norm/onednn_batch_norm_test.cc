@@ -66,8 +66,8 @@ TEST_F(OneDnnBatchNorm, EveryPassAndLayoutIsRight) {
   }
 }
 
-// The error of a serial sum is at most its length times the unit round-off, of which attune tolerates
-// 8. No choice of training may be right here.
+// The error of a serial sum is at most its length times the unit round-off, of which attune
+// tolerates 8. No choice of training may be right here.
 TEST_F(OneDnnBatchNorm, LargerImagesAreInaccurateAtWorst) {
   for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
     for (const DataType type : {DataType::kF32, DataType::kBf16}) {
