@@ -17,6 +17,7 @@ void AddOptions(CLI::App& app, ChoiceOptions& options) {
   app.add_option("--rounds", options.rounds, "Rounds of the final race")
       ->check(CLI::Range(3, 1000));
   app.add_option("--only", options.only, "Only problems with this in their text");
+  app.add_option("--limit", options.limit, "At most so many problems");
   app.add_option("--search", options.tune.searcher, "Searcher of large spaces");
   app.add_flag("--problems", options.problems_only, "Print the problems, one a line, and end");
   app.add_flag("--json", options.json, "Print one JSON object");
@@ -25,7 +26,8 @@ void AddOptions(CLI::App& app, ChoiceOptions& options) {
 }
 
 Status Run(const ChoiceOptions& options, const ChoiceBench& bench) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, bench.problems());
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<Problem> problems, bench.problems());
+  if (options.limit > 0 && problems.size() > options.limit) problems.resize(options.limit);
   if (problems.empty()) return NotFound(fmt::format("No problem matches '{}'.", options.only));
   if (options.problems_only) {
     for (const Problem& problem : problems) fmt::print("{}\n", Text(problem));

@@ -19,6 +19,7 @@ namespace attune {
 struct ChoiceOptions {
   std::string device = "cpu";
   std::string only;  // Selects problems by a part of their text; empty for all.
+  size_t limit = 0;  // At most so many problems; 0 for all.
   int rounds = 25;   // Of the final race.
   TuneOptions tune;
   bool json = false;

@@ -42,7 +42,6 @@ struct Options : ChoiceOptions {
   std::vector<std::string> lists = {ATTUNE_DRIVER_LISTS "/resnet50.txt",
                                     ATTUNE_DRIVER_LISTS "/vgg16.txt"};
   int64_t batch_size = 4;
-  size_t limit = 0;  // At most so many problems; 0 for all.
 };
 
 // One candidate beside the choice.
@@ -139,7 +138,6 @@ Result<std::vector<Problem>> ReadProblems(const Options& options) {
       if (wanted && !known) problems.push_back(listed.problem);
     }
   }
-  if (options.limit > 0 && problems.size() > options.limit) problems.resize(options.limit);
   if (problems.empty()) return NotFound(fmt::format("No convolution matches '{}'.", options.only));
   return problems;
 }
@@ -270,7 +268,6 @@ int main(int argc, char** argv) {
   app.add_option("--list", options.lists, "Files of problems instead of ResNet-50 and VGG-16");
   app.add_option("--batch-size", options.batch_size, "Images of every problem")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--limit", options.limit, "At most so many problems");
   return attune::ChoiceBenchMain(
       argc, argv, app, options,
       {.problems = [&options] { return attune::ReadProblems(options); },

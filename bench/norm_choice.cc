@@ -1,6 +1,5 @@
-// How much faster attune's choice is than oneDNN's first implementation for the batch norms of
-// ResNet-50 and MobileNetV2 and the softmaxes of BERT: tunes each, then times what was chosen
-// against oneDNN's first implementation, in turns in this process.
+// Compares attune's choice with oneDNN's first implementation for the batch norms of ResNet-50 and
+// MobileNetV2 and the softmaxes of BERT: tunes each, then times both in turns in this process.
 //
 //   norm_choice [--images 4] [--device cpu] [--per-problem 4s] [--rounds 25] [--only TEXT]
 //   [--limit N] [--search NAME] [--json]
@@ -38,7 +37,6 @@ constexpr double kConfidence = 0.99;
 
 struct Options : ChoiceOptions {
   int64_t images = 4;
-  size_t limit = 0;  // At most so many problems; 0 for all.
 };
 
 struct Row {
@@ -59,7 +57,7 @@ constexpr Layer kResNet50[] = {{64, 112, true}, {64, 56, true},  {256, 56, false
                                {128, 56, true}, {128, 28, true}, {512, 28, false},
                                {256, 28, true}, {256, 14, true}, {1024, 14, false},
                                {512, 14, true}, {512, 7, true},  {2048, 7, false}};
-// Its ReLU6 is no part of them.
+// ReLU6 is not fused.
 constexpr Layer kMobileNetV2[] = {
     {32, 112, false}, {16, 112, false}, {96, 112, false}, {96, 56, false},  {24, 56, false},
     {144, 56, false}, {144, 28, false}, {32, 28, false},  {192, 28, false}, {192, 14, false},
@@ -108,37 +106,32 @@ Result<std::vector<Problem>> Problems(const Options& options) {
   std::erase_if(problems, [&](const Problem& problem) {
     return Text(problem).find(options.only) == std::string::npos;
   });
-  if (options.limit > 0 && problems.size() > options.limit) problems.resize(options.limit);
   return problems;
 }
 
-// What oneDNN lists first for the caller's layout.
+// The first implementation that oneDNN lists for the caller's layout.
 Result<Candidate> LibraryCandidate(const Place& place, const Problem& problem) {
-  const std::string name = fmt::format("host.onednn-{}", problem.op().name());
-  for (const auto& solver : place.backend->solvers()) {
-    if (solver->id().name != name) continue;
-    ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place.target));
-    ATTUNE_ASSIGN_OR_RETURN(Config config, solver->DefaultConfig(problem, place.target));
-    return Candidate{solver->id(), std::move(config)};
-  }
-  return Unavailable("oneDNN is not available here, and it is what the figures compare with.");
+  const SolverId id{fmt::format("host.onednn-{}", problem.op().name()), 1};
+  const Solver* const solver = FindSolver(place.backend->solvers(), id);
+  if (solver == nullptr) return Unavailable("oneDNN is not available here to compare with.");
+  ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place.target));
+  ATTUNE_ASSIGN_OR_RETURN(Config config, solver->DefaultConfig(problem, place.target));
+  return Candidate{id, std::move(config)};
 }
 
 Result<std::unique_ptr<Executable>> Load(const Place& place, Device& device, const Problem& problem,
                                          const Candidate& candidate) {
-  for (const auto& solver : place.backend->solvers()) {
-    if (solver->id() != candidate.solver) continue;
-    ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
-                            solver->Recipe(problem, candidate.config, place.target));
-    ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, solver->Build(recipe));
-    return solver->Load(artifact, problem, candidate.config, device);
-  }
-  return NotFound(fmt::format("There is no solver '{}'.", candidate.solver.name));
+  const Solver* const solver = FindSolver(place.backend->solvers(), candidate.solver);
+  if (solver == nullptr) return NotFound(fmt::format("There is no {}.", Text(candidate)));
+  ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+                          solver->Recipe(problem, candidate.config, place.target));
+  ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, solver->Build(recipe));
+  return solver->Load(artifact, problem, candidate.config, device);
 }
 
-// Nanoseconds of one launch by round, of each of `candidates`: a block of each in turn, on the same
-// operands. Nothing is verified here: what oneDNN lists first is compared with even where its error
-// is beyond attune's bound.
+// Nanoseconds of one launch by round, for each of `candidates`: a block of each in turn, on the
+// same operands. Nothing is verified here, because oneDNN's first implementation is timed even
+// where its error is beyond attune's bound.
 Result<std::vector<std::vector<double>>> Race(const Place& place, const Problem& problem,
                                               std::span<const Candidate> candidates, int rounds) {
   constexpr int64_t kBlockNs = 2'000'000;
@@ -173,7 +166,7 @@ Result<std::vector<std::vector<double>>> Race(const Place& place, const Problem&
   return samples;
 }
 
-// Whether tuning found that `candidate` computes `problem` wrongly.
+// True if tuning found that `candidate` computes `problem` wrongly.
 bool IsWrong(RecordStore& store, const Problem& problem, const Candidate& candidate) {
   bool is_wrong = false;
   RecordQuery query;
@@ -200,7 +193,7 @@ Result<Row> TuneAndRace(const Problem& problem, Tuner& tuner, const Place& place
   ATTUNE_ASSIGN_OR_RETURN(const auto samples, Race(place, problem, candidates, rounds));
   row.choice_ns = Median(samples[0]);
   row.library_ns = Median(samples[1]);
-  // Of one candidate twice, the difference is noise.
+  // The difference between two runs of one candidate is noise.
   row.speedup = library == row.choice ? RatioEstimate{1, 1, 1, kConfidence}
                                       : PairedRatio(samples[1], samples[0], kConfidence);
   return row;
@@ -282,7 +275,6 @@ int main(int argc, char** argv) {
   attune::Options options;
   app.add_option("--images", options.images, "Images of every batch norm")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--limit", options.limit, "At most so many problems");
   return attune::ChoiceBenchMain(
       argc, argv, app, options,
       {.problems = [&options] { return attune::Problems(options); },

@@ -228,7 +228,7 @@ Status Runtime::MakeServer() {
 }
 
 void Runtime::OpenDatabase() {
-  const auto unusable = [this](const Status& why) { ComplainOfDatabase(why); };
+  const auto unusable = [this](const Status& why) { ComplainOfDatabase(why.message()); };
   const auto damaged = [this](const std::string& why) {
     Complain(options_, Complaint::kIndex,
              fmt::format("the index of the database '{}' is damaged: {}", options_.database, why));
@@ -237,14 +237,11 @@ void Runtime::OpenDatabase() {
       RecordsLocation{options_.database, packages_, unusable, damaged}, SelectionAt(place_));
   const MissPolicy policy = options_.server.policy;
   if (policy != MissPolicy::kNever && !options_.unusable_database.empty()) {
-    Complain(options_, Complaint::kDatabase,
-             fmt::format("cannot use the database of ATTUNE_DB, so nothing is tuned or recorded: "
-                         "{}\nhint: name one in a file, or set ATTUNE_DB empty to have none",
-                         options_.unusable_database));
+    ComplainOfDatabase(options_.unusable_database);
   }
   if (policy != MissPolicy::kNever && !options_.database.empty()) {
     const Status possible = CheckMayBeDatabase(options_.database);
-    if (!possible.ok()) ComplainOfDatabase(possible);
+    if (!possible.ok()) ComplainOfDatabase(possible.message());
   }
   if (policy != MissPolicy::kRecord) return;
   recorder_ = std::make_unique<Recorder>(RecorderOptionsOf(options_));
@@ -275,11 +272,12 @@ void Runtime::TellSummary() {
   Tell(options_, Summary(server_->counters()));
 }
 
-void Runtime::ComplainOfDatabase(const Status& why) const {
+void Runtime::ComplainOfDatabase(std::string_view why) const {
+  const std::string name = options_.database.empty() ? "" : fmt::format(" '{}'", options_.database);
   Complain(options_, Complaint::kDatabase,
-           fmt::format("cannot use the database '{}', so nothing is tuned: {}\n"
+           fmt::format("cannot use the database{}, so nothing is tuned: {}\n"
                        "hint: name another one in ATTUNE_DB, or set it empty to have none",
-                       options_.database, why.message()));
+                       name, why));
 }
 
 bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {

@@ -38,7 +38,7 @@ namespace attune {
 struct RuntimeOptions {
   std::string device = "cpu";
   std::string database;                    // Path; empty for none.
-  std::string unusable_database;           // Why the one that was named is not; empty if it is.
+  std::string unusable_database;           // Why a named one is not `database`; else empty.
   std::vector<PackageReference> packages;  // Uppermost first.
   ServerOptions server;
   Scope scope = Scope::kAll;
@@ -120,7 +120,7 @@ class Runtime {
   void AddNote(std::string note);
   // Prints once.
   void TellSummary();
-  void ComplainOfDatabase(const Status& why) const;
+  void ComplainOfDatabase(std::string_view why) const;
   Status MakeServer();
   Status MakeTunable();
   // Untuned problems that wait for their file are written now or never.

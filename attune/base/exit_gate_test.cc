@@ -11,29 +11,12 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/base/test_other_thread.h"
+
 namespace attune {
 namespace {
 
-// A pass of another thread until End().
-class PassOfAnotherThread {
- public:
-  PassOfAnotherThread() { is_inside_.wait(); }
-  ~PassOfAnotherThread() { End(); }
-  void End() {
-    if (!thread_.joinable()) return;
-    may_end_.count_down();
-    thread_.join();
-  }
-
- private:
-  std::latch is_inside_{1};
-  std::latch may_end_{1};
-  std::thread thread_{[this] {
-    const ExitGate::Pass pass;
-    is_inside_.count_down();
-    may_end_.wait();
-  }};
-};
+using PassOfAnotherThread = HeldByAnotherThread<ExitGate::Pass>;
 
 // The gate does not open again, so children close it.
 void ExpectInChild(const std::function<bool()>& body) {

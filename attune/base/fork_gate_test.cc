@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/base/test_other_thread.h"
+
 namespace attune {
 namespace {
 
@@ -34,26 +36,7 @@ int InChild(const std::function<int()>& body) {
   return WEXITSTATUS(status);
 }
 
-// A gate that lives in another thread until End().
-class GateOfAnotherThread {
- public:
-  GateOfAnotherThread() { is_inside_.wait(); }
-  ~GateOfAnotherThread() { End(); }
-  void End() {
-    if (!thread_.joinable()) return;
-    may_end_.count_down();
-    thread_.join();
-  }
-
- private:
-  std::latch is_inside_{1};
-  std::latch may_end_{1};
-  std::thread thread_{[this] {
-    const ForkGate gate;
-    is_inside_.count_down();
-    may_end_.wait();
-  }};
-};
+using GateOfAnotherThread = HeldByAnotherThread<ForkGate>;
 
 // Handlers of fork() have no context. Null: nobody waits for one.
 std::latch* has_begun_to_fork = nullptr;

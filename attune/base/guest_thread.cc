@@ -188,7 +188,7 @@ Status CheckStacksOfLibraries() {
   return is_known && bytes < kCallStackBytes ? StackTooSmall(bytes, "ulimit -s") : Status::Ok();
 }
 
-// What a new thread takes from the one that starts it.
+// Shared by a new thread and the one that starts it, until `answered`.
 struct ThreadStart {
   std::function<void()> body;
   bool is_prepared = false;

@@ -44,8 +44,9 @@ class GuestThread {
 
   // Returns true if `body` now runs in a thread. The thread gets only signals that it causes
   // itself. Returns false if the limits of this process leave too little, or if the system refuses.
-  // An exception from `body` ends the thread and nothing else. The stack size is explicit, because
-  // the default follows RLIMIT_STACK. REQUIRES: !joinable().
+  // Waits until the thread has the memory that an exception needs. An exception from `body` ends
+  // the thread and nothing else. The stack size is explicit, because the default follows
+  // RLIMIT_STACK. REQUIRES: !joinable().
   bool Start(std::function<void()> body, size_t stack_bytes = kStackBytes);
   // Large enough for drivers and libraries that compile in the background.
   static constexpr size_t kStackBytes = size_t{8} << 20;

@@ -233,16 +233,16 @@ std::vector<LoadedObject> WithLibraries(const LoadedObject& object) {
   return found;
 }
 
-// AddressSanitizer replaces __cxa_throw, and looks for the real one when the program starts. A
-// program in C has none then, and the sanitizer ends it at the first exception of attune. So the
-// calls of attune and its libraries go to the C++ library directly.
+// AddressSanitizer replaces __cxa_throw and looks for the real one when the program starts. A
+// program in C has none then, and the sanitizer ends it at the first exception of attune.
+// Afterwards the calls of `object` and its libraries go to the C++ library directly.
 void ThrowPastSanitizer(const LoadedObject& object) {
-  constexpr std::string_view kNames[] = {"__cxa_throw", "__cxa_rethrow_primary_exception"};
+  constexpr const char* kThrow = "__cxa_throw";
+  constexpr std::string_view kNames[] = {kThrow, "__cxa_rethrow_primary_exception"};
   const LoadedObject language =
       LoadedObject::At(reinterpret_cast<const void*>(&std::set_terminate));
-  const ElfW(Sym)* real = language.empty() ? nullptr : language.Find(kNames[0].data());
-  if (real == nullptr || ::dlsym(RTLD_DEFAULT, kNames[0].data()) == language.AddressOf(*real))
-    return;
+  const ElfW(Sym)* real = language.empty() ? nullptr : language.Find(kThrow);
+  if (real == nullptr || ::dlsym(RTLD_DEFAULT, kThrow) == language.AddressOf(*real)) return;
   for (const LoadedObject& caller : WithLibraries(object)) {
     caller.VisitBindings([&](const Binding& binding) {
       for (const std::string_view name : kNames) {

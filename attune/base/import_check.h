@@ -12,7 +12,8 @@ namespace attune {
 // either the library itself or, except for SOCI, one other object that has all of the called
 // functions in a suitable version. Allocators and the C++ library are not checked. kUnavailable
 // names the function and the object that defines it. Calls none of these libraries but version
-// functions. Takes 0.1 to 0.4 ms.
+// functions. If AddressSanitizer has replaced the function that throws, binds that of the object
+// and its libraries to the C++ library again. Takes 0.1 to 0.4 ms.
 Status CheckImports(const void* address);
 
 // Checks the object that contains the caller, until it passes once. Passing costs nothing again.

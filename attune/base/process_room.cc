@@ -91,6 +91,7 @@ uint64_t MemoryOfGroup(const char* folder, bool is_version2) {
   return LeftOf(limit, LeftOf(used, reclaimable));
 }
 
+// No room where the kernel ends the processes of the group together.
 uint64_t NoneIfEndedTogether(const char* folder, bool is_version2) {
   const bool is_ended = is_version2 && NumberIn(folder, "memory.oom.group") == 1;
   return is_ended ? 0 : kUnlimitedRoom;

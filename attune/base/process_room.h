@@ -35,7 +35,7 @@ bool HasAddressLimit();
 uint64_t MemoryRoom(const RoomSources& sources = {});
 
 // True if the kernel ends every process of a memory cgroup of this process together when its memory
-// runs out (memory.oom.group of version 2), as in containers of Kubernetes.
+// runs out (memory.oom.group of version 2), as in containers of Kubernetes, or if that is unknown.
 bool EndsTogether(const RoomSources& sources = {});
 
 // True if `count` more files can be open at the same time. Opens and closes them. False for more

@@ -8,8 +8,9 @@ namespace attune {
 namespace {
 
 constexpr const char* kAdvice =
-    "It is derived from records: that of a database is made anew by the next refresh, that of a "
-    "package by 'attune package create'.";
+    "An index is derived from records: a database makes its index anew at the next refresh, "
+    "'attune "
+    "package create' that of a package.";
 
 }  // namespace
 

@@ -74,8 +74,7 @@ void ReadSizes(KeyReader& reader, BatchNormKey& key) {
 
 Status CheckKeyTells(const BatchNorm& norm) {
   if (norm.fusion != BatchNormFusion::kNone) {
-    return Unsupported(
-        "Keys of MIOpen's databases do not tell of what is fused behind a batch norm.");
+    return Unsupported("Keys of MIOpen's databases do not tell of a fused residual or activation.");
   }
   if (!norm.affine) return Unsupported("Batch norms of MIOpen's always have gamma and beta.");
   if (norm.deterministic) {
@@ -131,7 +130,8 @@ std::string WhyImpossible(const BatchNormKey& key) {
     if (extent < 1) return fmt::format("{} is no extent.", extent);
   }
   if (key.batch < 1 || key.channels < 1) {
-    return fmt::format("{} images of {} channels are none.", key.batch, key.channels);
+    return fmt::format("It has {} images of {} channels; both have to be at least 1.", key.batch,
+                       key.channels);
   }
   if ((key.saves || key.runs) && key.pass != BatchNormPass::kTraining) {
     return "Only training writes statistics.";

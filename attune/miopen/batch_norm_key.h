@@ -23,8 +23,8 @@ struct BatchNormKey {
   bool saves = false;           // Training writes mean and inverse deviation.
   bool runs = false;            // Training updates a running mean and variance.
   bool uses_saved = false;      // Backward reads mean and inverse deviation.
-  // Of x: the letters of its dimensions, the one with the largest stride first, or a name of
-  // TensorLayout. MIOpen spells strides, so that NHCW occurs, too.
+  // The letters of the dimensions of x, largest stride first, or a name of TensorLayout. MIOpen
+  // derives them from strides, so NHCW occurs, too.
   std::string layout = "NCHW";
   BatchNormPass pass = BatchNormPass::kTraining;
   ElementType type = ElementType::kFp32;  // Of x.
@@ -50,7 +50,7 @@ Result<BatchNormKey> BatchNormKeyOf(const BatchNorm& norm);
 // The problem that the key of `norm` means, which computes the same; `norm` itself if it has none.
 BatchNorm MeantByKeyOf(const BatchNorm& norm);
 
-// Whether a version of MIOpen searches parameters of such a solver for batch norms.
+// True if a version of MIOpen searches parameters of this solver for batch norms.
 bool IsBatchNormSolver(std::string_view name);
 
 }  // namespace attune::miopen

@@ -146,7 +146,7 @@ TEST(BatchNormKeyTest, DepthAndHeightAreOneInAKey) {
 
   EXPECT_EQ(Text(BatchNormKeyOf(norm).value()), "2x2x8x35x3x1x1x0x0xNHWCxTrnxFP32x1");
   EXPECT_EQ(MeantByKeyOf(norm), NormOf("batch_norm@1{n=2,c=8,h=35,w=3,layout=nhwc,saved=1}"));
-  // Of a height that no BatchNorm has, nothing is meant.
+  // No BatchNorm has such a height, so the key means no problem.
   const BatchNorm tall = NormOf("batch_norm@1{n=2,c=1,d=65536,h=65536,layout=ndhwc}");
   EXPECT_EQ(MeantByKeyOf(tall), tall);
 }

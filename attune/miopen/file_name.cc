@@ -79,7 +79,7 @@ std::optional<int> UnitsOf(std::string_view text, int base) {
   return units;
 }
 
-// Of batch norms MIOpen has the perf-db of today as text, and nothing else.
+// MIOpen keeps batch norms in perf-dbs of today's text alone.
 bool IsOfBatchNorms(const Ending& ending) {
   return ending.text == ".db.txt" || ending.text == ".udb.txt";
 }

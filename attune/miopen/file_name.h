@@ -35,7 +35,7 @@ struct FileName {
 
 // From the last part of `path`, before a ".bz2" of what is packed. kInvalidArgument for a name that
 // no database of MIOpen's has, with those that there are; kUnsupported for databases of fusions,
-// whose keys are others, and for what would be of batch norms and is no text of a perf-db.
+// whose keys are different, and for databases of batch norms in other forms than perf-db text.
 Result<FileName> ParseFileName(const std::filesystem::path& path);
 
 // A GPU as names of databases have it.

@@ -25,8 +25,8 @@ inline constexpr std::string_view kBatchNormDbKind = "miopen.batch-norm-db";
 Fingerprint LookupKey(const FindRecord& record);
 // What parameters for a convolution are asked by. `find_key` is a key of a find-db.
 Fingerprint ParametersLookupKey(const FindKey& find_key);
-// What parameters for a batch norm are asked by: the problem that `key`, of a perf-db, means, or
-// the key itself where no problem says the same.
+// The key by which parameters for a batch norm are asked for: the problem that `key` of a perf-db
+// means, or `key` itself where no problem says the same.
 Fingerprint BatchNormLookupKey(std::string_view key);
 
 // One line for each record, which reads as the same one. Records without items have none.

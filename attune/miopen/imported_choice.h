@@ -46,7 +46,7 @@ struct ImportedParameters {
 // What MIOpen passes over is passed over (WhyPassedOver).
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
                         const ImportedParameters& parameters);
-// What `parameters`, a line of a perf-db of batch norms, says: notes alone.
+// An answer without a ranking: notes of `parameters`, a line of a perf-db of batch norms.
 ImportedAnswer AnswerOf(const ImportedFile& file, const PerfRecord& parameters);
 
 // The record that is kept as `line`, with its number. kDataLoss if it is none. Times that were
@@ -70,7 +70,7 @@ Problem MeantByImports(const Problem& problem);
 // the newest perf-db; nothing if none does. Files that come second (IsSecond) answer where no
 // others do. kNotFound if nothing was imported for `target`, with the targets that there are.
 //
-// MIOpen keeps no times of batch norms, so that their answer has no ranking: notes of it are the
+// MIOpen keeps no times of batch norms, so their answer has no ranking. Its notes are the
 // parameters in the newest perf-db of batch norms.
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem);

@@ -148,21 +148,22 @@ void TunableContext::LoadOnce() {
   std::vector<std::string> names = {results_filename()};
   // Also the very name that was given: an export, or the results of another tool.
   if (settings().filename != names.front()) names.push_back(settings().filename);
-  Status unused = actions().tune_on_miss
-                      ? Status::Ok()  // The file is made, or gets results.
-                      : NotFound(fmt::format("There is no file '{}'.", names.back()));
-  bool serves = false;
+  // With tuning the file is made.
+  Status why_unused = actions().tune_on_miss
+                          ? Status::Ok()
+                          : NotFound(fmt::format("There is no file '{}'.", names.back()));
+  bool is_settled = false;  // A file serves, or one that cannot be read is reported.
   for (const std::string& name : names) {
     const auto report = ReadResults(name);
     if (report.ok()) {
-      serves = serves || report->accepted + report->duplicates > 0;
-      Status why = WhyUnused(name, *report);
-      if (!why.ok() || !unused.ok()) unused = std::move(why);
+      if (report->accepted + report->duplicates > 0) is_settled = true;
+      why_unused = WhyUnused(name, *report);
     } else if (report.error().code() != StatusCode::kNotFound) {
-      unused = report.error();
+      is_settled = true;
+      ComplainOfFile(report.error());
     }
   }
-  if (!serves && !unused.ok()) ComplainOfFile(unused);
+  if (!is_settled && !why_unused.ok()) ComplainOfFile(why_unused);
   loaded_.store(true, std::memory_order_release);
 }
 

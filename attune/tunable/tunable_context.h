@@ -138,7 +138,7 @@ class TunableContext {
   void LoadOnce();
   void LogReport(const std::string& path, const LoadReport& report);
   void AddNote(std::string note);
-  // Ok if the file serves something or may get results.
+  // Why a file of which no result was accepted serves nothing; ok if it may get results.
   Status WhyUnused(const std::string& name, const LoadReport& report) const;
   void ComplainOfFile(const Status& why);
   ResultLine MakeLine(const TunableOpKey& names, const Problem& problem,

@@ -421,8 +421,9 @@ Status NoKernels() {
 Result<int> ExportMeasured(Application& application, const ExportOptions& options) {
   if (options.batch_norm_db) {
     return InvalidArgument(
-        "attune runs no solver of MIOpen's for batch norms, so that none is in a session or in a "
-        "golden version: --batch-norm-db is of what was imported, which --target names.");
+        "attune measures no solver of MIOpen's for batch norms, so sessions and golden versions "
+        "have "
+        "none. --batch-norm-db exports what was imported: name its GPU with --target.");
   }
   if (options.kernel_db && options.session.empty()) return NoKernels();
   ATTUNE_ASSIGN_OR_RETURN(

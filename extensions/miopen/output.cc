@@ -37,7 +37,7 @@ DatabaseKind KindOf(const PerfTables& tables) {
   return is_of_batch_norms ? DatabaseKind::kBatchNormDb : DatabaseKind::kPerfDb;
 }
 
-// What the name of the file says of a perf-db of `kind`.
+// The parts of the file's name; of standard output, those of a perf-db of `kind`.
 Result<FileName> NameOf(const OutputForm& form, DatabaseKind kind) {
   if (form.screen != nullptr && form.file == kStandardOutput) {
     return FileName{kind, Storage::kText, {}, {}, {}, false};

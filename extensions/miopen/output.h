@@ -50,7 +50,7 @@ Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu&
 // What both say of that: `file` is of `named`, and what is written of `written`.
 Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written);
 
-// How names of databases of `kind` begin and end, a sentence.
+// A sentence about the names of databases of `kind`, such as "They end as .kdb.".
 std::string_view NamesOf(DatabaseKind kind);
 
 // kFailedPrecondition of a database without a record: empty, it would replace a good one.

@@ -225,8 +225,9 @@ typedef struct attune_options {
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
  * being compiled; plans must be released before. A program that exits without it has its background
- * ended all the same; a run time that is destroyed after that keeps its memory. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
- * served goes to standard error, then or at the exit. Null is fine. */
+ * ended all the same; a run time that is destroyed after that keeps its memory. With
+ * ATTUNE_SUMMARY=1 in the environment at creation, one line about what was served goes to standard
+ * error, then or at the exit. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
 /* ---- calls ----------------------------------------------------------------------------------- */

@@ -274,13 +274,12 @@ class Results(Tests):
             file = self.folder / f"{name}.csv"
             if content is not None:
                 file.write_bytes(content)
-            for command in ((FILES.attune, "blas", "--"), ()):
-                preload = {} if command else {"LD_PRELOAD": FILES.library,
-                                              "ATTUNE_BLAS_RUNTIME": FILES.attune_library}
-                process = self.run_program(
-                    *command, "sh", "-c", f"{FILES.caller} calls=1; {FILES.caller} calls=1", variables={
-                        "ATTUNE_DB": "", "ATTUNE_TUNABLE_ENABLED": "1", "ATTUNE_TUNABLE_TUNING": "0",
-                        "ATTUNE_TUNABLE_FILENAME": str(file), **preload})
+            twice = ("sh", "-c", f"{FILES.caller} calls=1; {FILES.caller} calls=1")
+            variables = {"ATTUNE_TUNABLE_ENABLED": "1", "ATTUNE_TUNABLE_TUNING": "0",
+                         "ATTUNE_TUNABLE_FILENAME": str(file)}
+            for process in (self.preloaded("", *twice, **variables),
+                            self.run_program(FILES.attune, "blas", "--", *twice,
+                                             variables={"ATTUNE_DB": "", **variables})):
                 self.assertEqual(process.returncode, 0, process.stderr)
                 self.assertEqual(process.stderr.count("cannot use the results file"), 1,
                                  f"{name}: {process.stderr}")

@@ -87,7 +87,6 @@ class Choice:
         return "; ".join(f"{problem} -> {solver}" for problem, solver in self.solvers.items())
 
 
-
 def misses(printed):
     """Returns {problem: {solver, ...}} out of what api_guest.c prints."""
     found = collections.defaultdict(set)

@@ -170,7 +170,8 @@ class BatchNormSolver final : public Solver {
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
 
-  // Its sums in f32 lose large means more than attune's bound allows.
+  // Its sums in f32 lose large means more than attune's bound allows. A config does not say whether
+  // its pass has sums.
   bool ServesUntried(const Config&) const override { return false; }
 
   // oneDNN's relu is max(x, 0), which turns NaN into 0.

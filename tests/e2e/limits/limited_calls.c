@@ -2,9 +2,9 @@
 #include <attune/attune.h>
 #include <attune/ops/batch_norm.h>
 #include <attune/ops/softmax.h>
-#include <math.h>
 
 #include "tests/e2e/limits/steps.h"
+#include "tests/guests/right_results.h"
 
 static attune_runtime* the_runtime;
 
@@ -67,25 +67,11 @@ static int conv(int filters, int width) {
   arguments.b = w;
   arguments.c = y;
   wrong |= !code_is_ok(attune_run_conv(the_runtime, &problem, &arguments), "conv");
-  for (int at = 0; at < kImages * filters * kPlane; ++at) {
-    const int image = at / (filters * kPlane), filter = at / kPlane % filters;
-    const int row = at % kPlane / kSize, column = at % kSize;
-    float sum = 0;
-    for (int term = 0; term < kChannels * taps; ++term) {
-      const int channel = term / taps, r = row + term % taps / width - pad;
-      const int s = column + term % width - pad;
-      if (r < 0 || r >= kSize || s < 0 || s >= kSize) continue;
-      sum += x[(image * kChannels + channel) * kPlane + r * kSize + s] *
-             w[filter * kChannels * taps + term];
-    }
-    const float error = y[at] - sum;
-    wrong |= error > 1e-2f || error < -1e-2f;
-  }
+  const ConvolutionSizes sizes = {kImages, kChannels, filters, kSize, width};
+  wrong |= WrongInConvolution(sizes, x, w, y, 1e-2) >= 0;
   give_back(&memory);
   return wrong;
 }
-
-static int is_off(float value, double wanted) { return !(fabs(value - wanted) < 1e-4); }
 
 static int softmax(void) {
   enum { kLines = 64, kLength = 300 };
@@ -103,14 +89,7 @@ static int softmax(void) {
   operands.data = data;
   operands.count = 2;
   wrong |= !code_is_ok(attune_run_softmax(the_runtime, &problem, &operands), "softmax");
-  for (int line = 0; line < kLines; ++line) {
-    double sum = 0;
-    for (int i = 0; i < kLength; ++i) sum += exp(x[line * kLength + i]);
-    for (int i = 0; i < kLength; ++i) {
-      const int at = line * kLength + i;
-      wrong |= is_off(y[at], exp(x[at]) / sum);
-    }
-  }
+  wrong |= WrongInSoftmax(x, y, kLines, kLength, 1e-4) >= 0;
   give_back(&memory);
   return wrong;
 }
@@ -140,20 +119,8 @@ static int batch_norm(void) {
   operands.count = 2;
   wrong |= !code_is_ok(attune_run_batch_norm(the_runtime, &problem, epsilon, 0.1, &operands),
                        "batch norm");
-  for (int channel = 0; channel < kChannels; ++channel) {
-    double sum = 0, squares = 0;
-    for (int i = 0; i < kValues; ++i) {
-      const double value = x[(i / kPlane * kChannels + channel) * kPlane + i % kPlane];
-      sum += value;
-      squares += value * value;
-    }
-    const double mean = sum / kValues;
-    const double deviation = sqrt(squares / kValues - mean * mean + epsilon);
-    for (int i = 0; i < kValues; ++i) {
-      const int at = (i / kPlane * kChannels + channel) * kPlane + i % kPlane;
-      wrong |= is_off(y[at], (x[at] - mean) / deviation);
-    }
-  }
+  const BatchNormSizes sizes = {kImages, kChannels, kPlane};
+  wrong |= WrongInBatchNorm(sizes, x, y, epsilon, 1e-4) >= 0;
   give_back(&memory);
   return wrong;
 }
