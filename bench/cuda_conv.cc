@@ -44,8 +44,8 @@ constexpr const char* kKinds[] = {
     "conv@1{dir=fwd,n=8,c=32,d=16,h=56,w=56,k=64,fd=3,fh=3,fw=3,pd=1,ph=1,pw=1,type=f16}",
     "conv@1{dir=bwd_data,n=8,c=32,d=16,h=56,w=56,k=64,fd=3,fh=3,fw=3,pd=1,ph=1,pw=1,type=f16}",
     "conv@1{dir=bwd_weights,n=8,c=32,d=16,h=56,w=56,k=64,fd=3,fh=3,fw=3,pd=1,ph=1,pw=1}",
-    "conv@1{dir=fwd,n=8,c=32,d=16,h=56,w=56,k=64,fd=3,fh=3,fw=3,pd=1,ph=1,pw=1,layout=ndhwc,type="
-    "bf16}",
+    ("conv@1{dir=fwd,n=8,c=32,d=16,h=56,w=56,k=64,fd=3,fh=3,fw=3,pd=1,ph=1,pw=1,layout=ndhwc,type="
+     "bf16}"),
     "conv@1{dir=fwd,n=8,c=3,d=16,h=112,w=112,k=64,fd=3,fh=7,fw=7,pd=1,ph=3,pw=3,sh=2,sw=2}",
     "conv@1{dir=fwd,n=4,c=256,h=65,w=65,k=256,fh=3,fw=3,ph=4,pw=4,dh=4,dw=4,type=f16}",
     "conv@1{dir=fwd,n=1,c=333,h=37,w=41,k=777,fh=1,fw=1,type=bf16}",

@@ -224,7 +224,7 @@ attune_code attune_conv_best_for(attune_runtime* runtime, const char* target,
     }
     // Keys of MIOpen's tell of no alignment: what is left open is that of any allocation.
     constexpr attune::CallClasses kClasses = {.wide = 1};
-    const auto problem = [conv] { return attune::ProblemOf(*conv, kClasses); };
+    const auto problem = [&] { return attune::ProblemOf(*conv, kClasses); };
     ATTUNE_ASSIGN_OR_RETURN(
         const auto found,
         here->imports().FindBest(target, attune::KeyOfCall(*conv, kClasses, 0), problem));

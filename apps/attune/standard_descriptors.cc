@@ -15,7 +15,7 @@ namespace {
 // The run time of a sanitizer is not ready yet: no instrumented code, and none of the functions
 // that it replaces.
 #define ATTUNE_UNINSTRUMENTED \
-  __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
+  __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
 // What stands in for a closed descriptor is open the wrong way round, so that using it still fails
 // (EBADF): output that nobody gets must not pass for written.

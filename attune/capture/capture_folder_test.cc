@@ -17,7 +17,7 @@ class CaptureFolderTest : public testing::Test {
  protected:
   std::unique_ptr<ScratchFolder> scratch_ = *ScratchFolder::Make("attune-capture-test");
   const fs::path out_ = scratch_->path() / "out";
-  const SampleLaunch sample_;
+  const SampleLaunch sample_{};
 };
 
 TEST_F(CaptureFolderTest, NothingThatIsThereIsOverwritten) {

@@ -55,7 +55,8 @@ TEST(LaunchFeatures, WhatIsNotKnownOfALaunchLeavesItsColumnsFinite) {
   LaunchProfile profile;
   profile.kernels.push_back({"a", 0, 0, 0, 0, 0});
 
-  for (const double value : KernelRowsOf(Problem(Conv{}), profile)[0].values) {
+  const auto rows = KernelRowsOf(Problem(Conv{}), profile);
+  for (const double value : rows[0].values) {
     EXPECT_TRUE(std::isfinite(value));
   }
 }

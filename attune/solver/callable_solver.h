@@ -16,10 +16,10 @@ namespace attune {
 // once and shared by every executable, so they may be move-only. Calls to
 // `Run` come one at a time for each executable, from several threads for several. No parameters,
 // nothing to build.
-template <class Run, class Applies>
+template <class RunCall, class AppliesCall>
 class CallableSolver final : public Solver {
  public:
-  CallableSolver(SolverId id, SolverTraits traits, Run run, Applies applies)
+  CallableSolver(SolverId id, SolverTraits traits, RunCall run, AppliesCall applies)
       : id_(std::move(id)),
         traits_(std::move(traits)),
         callables_(std::make_shared<Callables>(std::move(run), std::move(applies))) {}
@@ -41,9 +41,9 @@ class CallableSolver final : public Solver {
 
  private:
   struct Callables {
-    Callables(Run r, Applies a) : run(std::move(r)), applies(std::move(a)) {}
-    Run run;
-    Applies applies;
+    Callables(RunCall r, AppliesCall a) : run(std::move(r)), applies(std::move(a)) {}
+    RunCall run;
+    AppliesCall applies;
   };
 
   class CallableExecutable final : public Executable {

@@ -65,7 +65,7 @@ class EvaluationServer {
       ATTUNE_ASSIGN_OR_RETURN(const std::optional<Request> request, NextRequest());
       if (!request.has_value()) return Status::Ok();
       ATTUNE_RETURN_IF_ERROR(
-          std::visit([this](const auto& content) { return Answer(content); }, *request));
+          std::visit([this](const auto& content) { return this->Answer(content); }, *request));
     }
   }
 

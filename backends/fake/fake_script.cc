@@ -167,7 +167,7 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
 
 Result<bool> FakeScript::ApplyToConditions(const Setting& setting) {
   const auto& [key, value] = setting;
-  const auto read = [&](auto& field, auto low, auto high) -> Result<bool> {
+  const auto read = [&key = key, &value = value](auto& field, auto low, auto high) -> Result<bool> {
     ATTUNE_RETURN_IF_ERROR(ParseNumber(key, value, low, high, field.emplace()));
     return true;
   };

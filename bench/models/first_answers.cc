@@ -182,7 +182,8 @@ void AddFirstAnswerFigures(const std::filesystem::path& file, int splits, uint64
     Require(AddSplit(*tuned, seed + static_cast<uint64_t>(i), scores));
   }
   for (const auto& [name, score] : scores) {
-    const auto figure = [&](const char* what, double value, const char* required = "") {
+    const auto figure = [&, &name = name](const char* what, double value,
+                                          const char* required = "") {
       figures.push_back({fmt::format("first_answer_{}{}", name, what), value, required});
     };
     figure("geomean_regret", score.all.GeometricRegret(), name.empty() ? "<= 1.15" : "");

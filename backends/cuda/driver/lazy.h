@@ -11,7 +11,7 @@ namespace attune::cuda {
 template <class T>
 class Lazy {
  public:
-  Lazy() = default;
+  Lazy() {}  // Not defaulted, which Clang refuses for a const Lazy.
   Lazy(const Lazy&) = delete;
   Lazy& operator=(const Lazy&) = delete;
 

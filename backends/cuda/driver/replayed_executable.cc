@@ -96,7 +96,8 @@ class ReplayedExecutable final : public Executable {
   Counted& CountedNow() {
     if (Counted* counted = Bring(counted_, key_)) return *counted;
     if (counted_.size() == kMostCountedArguments) counted_.pop_back();
-    return counted_.emplace_front(key_, 0);
+    counted_.push_front({key_, 0});
+    return counted_.front();
   }
 
   // For one more graph, after one that is not used any more has gone.
@@ -136,7 +137,7 @@ class ReplayedExecutable final : public Executable {
     auto graph = std::make_unique<ExecutableGraph>(device_.driver());
     ATTUNE_RETURN_IF_ERROR(graph->Make(captured.graph()));
     ATTUNE_RETURN_IF_ERROR(graph->Upload(static_cast<CUstream>(arguments.queue)));
-    graphs_.emplace_front(key_, std::move(graph), launches_);
+    graphs_.push_front({key_, std::move(graph), launches_});
     return Status::Ok();
   }
 

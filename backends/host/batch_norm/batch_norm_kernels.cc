@@ -16,6 +16,12 @@ namespace attune::host::batch_norm {
 namespace {
 
 #define ATTUNE_INLINE [[gnu::always_inline]] inline
+// No iteration of the loop depends on another one.
+#ifdef __clang__
+#define ATTUNE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ATTUNE_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 // A sum has this many lanes, because the compiler may not reorder the terms of
 // one.
@@ -136,7 +142,7 @@ ATTUNE_INLINE void SumColumns(const Tile& tile, float* __restrict totals, const 
   int64_t row = 0;
   for (; row + kRows <= tile.rows; row += kRows) {
     const int64_t first = row * step;
-#pragma GCC ivdep
+    ATTUNE_INDEPENDENT
     for (int64_t slot = 0; slot < slots; ++slot) {
       float sums[kSums] = {};
       const auto add = [&](int k, float value) { sums[k] += value; };
@@ -149,7 +155,7 @@ ATTUNE_INLINE void SumColumns(const Tile& tile, float* __restrict totals, const 
   }
   for (; row < tile.rows; ++row) {
     const int64_t first = row * step;
-#pragma GCC ivdep
+    ATTUNE_INDEPENDENT
     for (int64_t slot = 0; slot < slots; ++slot) {
       term(slot, first + slot, [&](int k, float value) { totals[k * slots + slot] += value; });
     }
@@ -191,7 +197,7 @@ ATTUNE_INLINE void AddMoments(const TileCall& call) {
   Sum<1, kColumns>(tile, totals, [&](int64_t slot, int64_t at, const auto& add) {
     add(0, values.X(at) - means[slot]);
   });
-#pragma GCC ivdep
+  ATTUNE_INDEPENDENT
   for (int64_t slot = 0; slot < slots; ++slot) {
     const double mean = means[slot] + totals[slot] / static_cast<double>(count);
     means[slot] = static_cast<float>(mean);
@@ -206,7 +212,7 @@ ATTUNE_INLINE void AddMoments(const TileCall& call) {
   const auto before = static_cast<double>(call.before);
   const double share = added / (before + added);
   const Statistics& to = call.statistics;
-#pragma GCC ivdep
+  ATTUNE_INDEPENDENT
   for (int64_t slot = 0; slot < slots; ++slot) {
     // The sum of differences corrects a mean of f32 values. The mean of values with few bits is
     // exact, and their differences from it would all round in the same direction.
@@ -238,7 +244,7 @@ ATTUNE_INLINE void AddSums(const TileCall& call) {
     add(0, gradient);
     add(1, gradient * (values.X(at) - means[slot]));
   });
-#pragma GCC ivdep
+  ATTUNE_INDEPENDENT
   for (int64_t slot = 0; slot < tile.slots; ++slot) {
     const double sum = totals[At<2, kColumns>(tile, slot, 0)];
     const double lost = to.mean == nullptr ? 0 : to.mean[slot] - means[slot];
@@ -272,7 +278,7 @@ ATTUNE_INLINE void Write(typename T::Stored* out, int64_t count, bool streams, c
                                           : count;
     Stored* const to = is_buffered ? buffer : out + first;
     const int64_t size = limit - first;
-#pragma GCC ivdep
+    ATTUNE_INDEPENDENT
     for (int64_t i = 0; i < size; ++i) to[i] = T::Store(value(first + i));
     if (is_buffered) StreamLines(buffer, out + first, size * kSize);
     first = limit;
@@ -428,15 +434,15 @@ ATTUNE_INLINE void FinishBackward(const FinishCall& call, int64_t i) {
 ATTUNE_INLINE void FinishGroups(const FinishCall& call) {
   switch (call.pass) {
     case BatchNormPass::kTraining:
-#pragma GCC ivdep
+      ATTUNE_INDEPENDENT
       for (int64_t i = 0; i < call.groups; ++i) FinishTraining(call, i);
       break;
     case BatchNormPass::kInference:
-#pragma GCC ivdep
+      ATTUNE_INDEPENDENT
       for (int64_t i = 0; i < call.groups; ++i) FinishInference(call, i);
       break;
     case BatchNormPass::kBackward:
-#pragma GCC ivdep
+      ATTUNE_INDEPENDENT
       for (int64_t i = 0; i < call.groups; ++i) FinishBackward(call, i);
       break;
   }
@@ -461,10 +467,17 @@ struct Kernels {
 
 ATTUNE_LEVEL(baseline, )
 ATTUNE_LEVEL(v3, [[gnu::target("avx2,fma,bmi2")]])
-ATTUNE_LEVEL(v4, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2,"
-                               "prefer-vector-width=512")]])
+// Clang has no such preference of a function.
+#ifdef __clang__
+#define ATTUNE_PREFERENCE
+#else
+#define ATTUNE_PREFERENCE ",prefer-vector-width=512"
+#endif
+ATTUNE_LEVEL(v4, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2" ATTUNE_PREFERENCE)]])
 
 #undef ATTUNE_LEVEL
+#undef ATTUNE_PREFERENCE
+#undef ATTUNE_INDEPENDENT
 #undef ATTUNE_INLINE
 
 const Kernels& KernelsOf(IsaLevel level) {

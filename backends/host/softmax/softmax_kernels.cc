@@ -268,10 +268,16 @@ struct Kernels {
 
 ATTUNE_LEVEL(baseline, )
 ATTUNE_LEVEL(v3, [[gnu::target("avx2,fma,bmi2")]])
-ATTUNE_LEVEL(v4,
-             [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2,prefer-vector-width=512")]])
+// Clang has no such preference of a function.
+#ifdef __clang__
+#define ATTUNE_PREFERENCE
+#else
+#define ATTUNE_PREFERENCE ",prefer-vector-width=512"
+#endif
+ATTUNE_LEVEL(v4, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2" ATTUNE_PREFERENCE)]])
 
 #undef ATTUNE_LEVEL
+#undef ATTUNE_PREFERENCE
 #undef ATTUNE_INLINE
 
 }  // namespace

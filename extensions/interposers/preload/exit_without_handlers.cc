@@ -33,7 +33,7 @@ __attribute__((constructor)) void PrepareToLeave() {
 
 extern "C" {
 
-[[noreturn]] __attribute__((visibility("default"))) void _exit(int status) { Leave(status); }
-[[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) { Leave(status); }
+__attribute__((noreturn, visibility("default"))) void _exit(int status) { Leave(status); }
+__attribute__((noreturn, visibility("default"))) void _Exit(int status) { Leave(status); }
 
 }  // extern "C"
