@@ -39,6 +39,8 @@ struct QuotedNumbers {
 
   std::string json;
   std::vector<Number> numbers;
+  // The text ends in the middle of a token of such a number, which `json` lacks.
+  bool is_cut = false;
 };
 
 bool EndsToken(std::string_view text, size_t at) {
@@ -47,7 +49,7 @@ bool EndsToken(std::string_view text, size_t at) {
 }
 
 QuotedNumbers QuoteNumbers(std::string_view text) {
-  QuotedNumbers quoted{std::string(text), {}};
+  QuotedNumbers quoted{std::string(text), {}, false};
   size_t quoted_texts = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '"') {
@@ -57,8 +59,10 @@ QuotedNumbers QuoteNumbers(std::string_view text) {
     if (at >= text.size() || (at > 0 && !EndsToken(text, at - 1))) continue;
     const std::string_view rest = text.substr(at);
     for (const auto& [token, value] : kNonFinite) {
-      // Half a token at the end is as good as none.
-      if (rest.size() < token.size() && token.starts_with(rest)) quoted.json.resize(at);
+      if (rest.size() < token.size() && token.starts_with(rest)) {
+        quoted.json.resize(at);
+        quoted.is_cut = true;
+      }
       if (!rest.starts_with(token) || !EndsToken(text, at + token.size())) continue;
       quoted.json.replace(at, token.size(), token.size(), ' ');
       quoted.json[at] = quoted.json[at + token.size() - 1] = '"';
@@ -92,6 +96,43 @@ size_t BeginOfToken(std::string_view json, size_t end) {
   return begin;
 }
 
+size_t EndOfDigits(std::string_view json, size_t at) {
+  return std::min(json.find_first_not_of("0123456789", at), json.size());
+}
+
+// Behind the number that begins at `at`, as far as it is one.
+size_t EndOfNumber(std::string_view json, size_t at) {
+  const auto has = [&](std::string_view any) {
+    return at < json.size() && any.find(json[at]) != std::string_view::npos;
+  };
+  if (has("-")) ++at;
+  at = has("0") ? at + 1 : EndOfDigits(json, at);
+  if (has(".")) at = EndOfDigits(json, at + 1);
+  if (!has("eE")) return at;
+  ++at;
+  if (has("+-")) ++at;
+  return EndOfDigits(json, at);
+}
+
+size_t EndOfToken(std::string_view json, size_t begin) {
+  if (json[begin] == '"') return EndOfQuoted(json, begin);
+  if (EndsToken(json, begin)) return begin + 1;
+  if (std::string_view("-0123456789").find(json[begin]) != std::string_view::npos) {
+    return EndOfNumber(json, begin);
+  }
+  for (const std::string_view word : {"true", "false", "null"}) {
+    if (json.substr(begin).starts_with(word)) return begin + word.size();
+  }
+  return json.size();
+}
+
+// Where the last token begins. REQUIRES: all tokens before are JSON.
+size_t BeginOfLastToken(std::string_view json) {
+  size_t begin = json.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  for (size_t end = begin; end < json.size(); end = EndOfToken(json, begin)) begin = end;
+  return begin;
+}
+
 // Where `json` first nests deeper than `max_depth`.
 size_t OffsetOfDepth(std::string_view json, int max_depth) {
   int depth = 0;
@@ -114,7 +155,16 @@ class Reader final : public nlohmann::json_sax<Json> {
       : text_(text), quoted_(quoted), max_depth_(max_depth) {}
 
   // False: the text ends too early, or is wrong (error()).
-  bool Read() { return Json::sax_parse(quoted_.json, this); }
+  bool Read() {
+    // The parser takes this byte for the end of the text.
+    if (const size_t zero = text_.find('\0'); zero != text_.npos) {
+      NoteWrongToken(zero, zero + 1);
+      return false;
+    }
+    const bool is_whole = Json::sax_parse(quoted_.json, this);
+    if (is_whole && quoted_.is_cut) NoteWrongToken(quoted_.json.size(), text_.size());
+    return is_whole && !quoted_.is_cut;
+  }
 
   const std::string& error() const { return error_; }
   Json& root() { return root_; }
@@ -148,14 +198,17 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool parse_error(size_t position, const std::string& /*all since the last value*/,
                    const nlohmann::json::exception&) override {
     // The parser counts the end of the text as a character that it has read.
-    if (position > quoted_.json.size()) {
-      NoteEnd();
+    if (position <= quoted_.json.size()) {
+      NoteWrongToken(BeginOfToken(quoted_.json, position), position);
       return false;
     }
-    const size_t begin = BeginOfToken(quoted_.json, position);
-    const std::string token = Excerpt(text_.substr(begin, position - begin));
-    error_ = fmt::format("{}: this is not JSON at '{}'.", Text(PlaceAt(text_, begin)),
-                         Json(token).dump(-1, ' ', true, Json::error_handler_t::replace));
+    const std::string_view json = quoted_.json;
+    const size_t last = quoted_.is_cut ? json.size() : BeginOfLastToken(json);
+    if (TakesTokenAt(last)) {
+      NoteEnd();
+    } else {
+      NoteWrongToken(last, text_.size());
+    }
     return false;
   }
 
@@ -231,6 +284,22 @@ class Reader final : public nlohmann::json_sax<Json> {
     return path;
   }
 
+  // Whether the token that begins at `begin`, the last of the text, may follow the one before it:
+  // the parser does not look at where a token stands that it cannot read to the end.
+  bool TakesTokenAt(size_t begin) const {
+    if (EndsToken(text_, begin)) return true;
+    const size_t before = begin == 0 ? text_.npos : text_.find_last_not_of(kBlanks, begin - 1);
+    if (before == text_.npos || text_[before] == ':') return true;
+    if (text_[before] != ',' && text_[before] != '[' && text_[before] != '{') return false;
+    return levels_.back().container->is_array() || text_[begin] == '"';
+  }
+
+  void NoteWrongToken(size_t begin, size_t end) {
+    const std::string token = Excerpt(text_.substr(begin, end - begin));
+    error_ = fmt::format("{}: this is not JSON at '{}'.", Text(PlaceAt(text_, begin)),
+                         Json(token).dump(-1, ' ', true, Json::error_handler_t::replace));
+  }
+
   void NoteEnd() {
     end_.path = Path(!levels_.empty() && levels_.back().awaits_value);
     const std::string_view json = quoted_.json;
@@ -260,7 +329,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 };
 
 QuotedNumbers Prepare(std::string_view text, const JsonTerms& terms) {
-  return terms.takes_non_finite ? QuoteNumbers(text) : QuotedNumbers{std::string(text), {}};
+  return terms.takes_non_finite ? QuoteNumbers(text) : QuotedNumbers{std::string(text), {}, false};
 }
 
 Status EndsTooEarly(std::string_view text) {

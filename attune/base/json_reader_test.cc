@@ -56,6 +56,7 @@ TEST(JsonReaderTest, RefusesOtherWordsWithTheirPlace) {
       {"[1] NaN", "line 1, column 5: this is not JSON at '\"NaN\"'."},
       {"{\"\u00e4\u00f6\": x}", "line 1, column 8: this is not JSON at '\"x\"'."},
       {"[\"abc\", \"d\x01\"]", "line 1, column 11: this is not JSON at '\"\\u0001\"'."},
+      {{"1\0 2", 4}, "line 1, column 2: this is not JSON at '\"\\u0000\"'."},
       {"[1 \"abc\"]", "line 1, column 4: this is not JSON at '\"\\\"abc\\\"\"'."}};
   for (const auto& [text, error] : faults) EXPECT_EQ(ErrorOf(text), error) << text;
 }
@@ -100,6 +101,25 @@ TEST(JsonReaderTest, AFaultBeforeTheEndIsAFaultOfAnOpenText) {
   EXPECT_EQ(ReadOpenJson("{\"a\": 1,\n \"b\" 2").status().message(),
             "line 2, column 6: this is not JSON at '\"2\"'.");
   EXPECT_FALSE(ReadOpenJson("[trx").ok());
+}
+
+TEST(JsonReaderTest, ALastTokenThatIsNotWholeStandsWhereItMay) {
+  const std::pair<std::string_view, std::string_view> faults[] = {
+      {"\n0312221.", "line 2, column 2: this is not JSON at '\"312221.\"'."},
+      {"[1 234.", "line 1, column 4: this is not JSON at '\"234.\"'."},
+      {"{12.", "line 1, column 2: this is not JSON at '\"12.\"'."},
+      {"{\"a\": 1, fal", "line 1, column 10: this is not JSON at '\"fal\"'."},
+      {"{} \"a b", "line 1, column 4: this is not JSON at '\"\\\"a b\"'."},
+      {"{} Na", "line 1, column 4: this is not JSON at '\"Na\"'."},
+      {"[1 -Inf", "line 1, column 4: this is not JSON at '\"-Inf\"'."}};
+  for (const auto& [text, error] : faults) {
+    EXPECT_EQ(ReadOpenJson(text, kJsonOfOthers).status().message(), error) << text;
+    EXPECT_EQ(ErrorOf(text), error);
+  }
+  for (const std::string_view text :
+       {"1.", "[1.", "[1, fal", "{\"a\": -", "{\"a\": 1, \"b c", "[Na"}) {
+    EXPECT_TRUE(ReadOpenJson(text, kJsonOfOthers).ok()) << text;
+  }
 }
 
 TEST(JsonReaderTest, PlacesOfPointersAreFound) {

@@ -324,12 +324,14 @@ class OutputReader {
   void ReadUnnamed(const Line& line, size_t at) {
     NoteInnerTime(line, at);
     while (at < line.text.size()) {
-      const size_t time = FindWord(line.text, kTime, at);
-      const size_t workspace = FindWord(line.text, kWorkspace, at);
-      at = std::min(time, workspace);
-      if (at == std::string_view::npos) return;
-      at += at == time ? kTime.size() : kWorkspace.size();
-      const Status status = at == time + kTime.size() ? AddTime(line, at) : AddWorkspace(line, at);
+      // A field may also follow the number of the one before at once.
+      const std::string_view rest = line.text.substr(at);
+      const size_t time = FindWord(rest, kTime, 0);
+      const size_t workspace = FindWord(rest, kWorkspace, 0);
+      if (std::min(time, workspace) == std::string_view::npos) return;
+      const bool is_time = time < workspace;
+      at += is_time ? time + kTime.size() : workspace + kWorkspace.size();
+      const Status status = is_time ? AddTime(line, at) : AddWorkspace(line, at);
       if (!status.ok() && unnamed_fault_.ok()) unnamed_fault_ = status;
     }
   }

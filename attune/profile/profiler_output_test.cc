@@ -35,6 +35,7 @@ TEST(ProfilerOutput, EveryOperationIsRead) {
 TEST(ProfilerOutput, TheOlderFormHasOneOperationWithoutAName) {
   EXPECT_THAT(*ParseProfilerOutput("TIME:1.5\nWS:64"), ElementsAre(ProfiledOp{"", 1.5, 64, 1}));
   EXPECT_THAT(*ParseProfilerOutput("TIME: 1.5 \n"), ElementsAre(ProfiledOp{"", 1.5, 0, 1}));
+  EXPECT_THAT(*ParseProfilerOutput("TIME:1.5WS:64"), ElementsAre(ProfiledOp{"", 1.5, 64, 1}));
 }
 
 TEST(ProfilerOutput, ANameThatComesAgainIsASample) {
