@@ -156,7 +156,12 @@ class BatchNormSolver final : public Solver {
 
   SpaceDescription Describe(const BatchNorm& norm) const {
     const BatchNormShape shape = ShapeOf(norm);
-    std::vector<ParameterValue> tiles = {int64_t{16384}};
+    // Statistics are merged for each tile, which costs more than a tile that no cache keeps.
+    std::vector<ParameterValue> tiles;
+    for (const int64_t elements : {262144, 65536}) {
+      if (shape.elements() > elements) tiles.emplace_back(elements);
+    }
+    tiles.emplace_back(int64_t{16384});
     if (shape.elements() > 4096) tiles.emplace_back(int64_t{4096});
     return {{{"threads", Threads(shape)},
              {"split", Splits(shape)},
