@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/signals_blocked.h"
-#include "attune/energy/powercap_counter.h"
+#include "attune/measure/powercap_counter.h"
 #include "backends/host/quiescence.h"
 
 namespace attune::opencl {

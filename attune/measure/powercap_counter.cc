@@ -1,4 +1,4 @@
-#include "attune/energy/powercap_counter.h"
+#include "attune/measure/powercap_counter.h"
 
 #include <algorithm>
 #include <charconv>
