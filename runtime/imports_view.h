@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/choice/choice_source.h"
 #include "attune/dispatch/plan_key.h"
 #include "attune/index/choice_index.h"
 #include "attune/problem/problem.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/choice/choice_source.h"
 #include "attune/index/choice_index.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/choice/choice_source.h"
-#include "attune/choice/match_policy.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
@@ -20,6 +18,8 @@
 #include "attune/dispatch/time_predictor.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"
+#include "attune/trial/choice_source.h"
+#include "attune/trial/match_policy.h"
 
 namespace attune {
 

@@ -15,7 +15,6 @@
 #include "attune/base/program_threads.h"
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
-#include "attune/choice/choice_source.h"
 #include "attune/device/caller_handles.h"
 #include "attune/device/recording_queues.h"
 #include "attune/dispatch/counters.h"
@@ -26,6 +25,7 @@
 #include "attune/dispatch/tuning_claims.h"
 #include "attune/dispatch/work_queue.h"
 #include "attune/dispatch/workspace_reserve.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

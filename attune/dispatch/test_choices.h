@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "attune/base/fingerprint.h"
-#include "attune/choice/choice_source.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/target.h"
 #include "attune/trial/candidate.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

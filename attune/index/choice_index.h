@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "attune/base/status.h"
-#include "attune/choice/choice_source.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "attune/choice/choice_source.h"
 #include "attune/record/record.h"
 #include "attune/record/select.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

@@ -11,9 +11,9 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
-#include "attune/choice/choice_source.h"
 #include "attune/index/index_file.h"
 #include "attune/index/index_image.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

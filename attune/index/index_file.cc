@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "attune/choice/choice_source.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/choice/choice_source.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
-#include "attune/choice/choice_source.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/record/record_store.h"
+#include "attune/trial/choice_source.h"
 
 namespace attune {
 

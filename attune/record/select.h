@@ -35,10 +35,10 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/choice/match_policy.h"
 #include "attune/problem/target.h"
 #include "attune/record/record.h"
 #include "attune/trial/candidate.h"
+#include "attune/trial/match_policy.h"
 #include "attune/trial/trial.h"
 
 namespace attune {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/choice/match_policy.h"
+#include "attune/trial/match_policy.h"
 
 namespace attune {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/choice/choice_source.h"
+#include "attune/trial/choice_source.h"
 #include "attune/tunable/result_table.h"
 #include "attune/tunable/validators.h"
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/choice/match_policy.h"
 #include "attune/problem/target.h"
 #include "attune/trial/candidate.h"
+#include "attune/trial/match_policy.h"
 #include "attune/tunable/results_file.h"
 
 namespace attune {

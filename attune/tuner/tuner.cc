@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/choice/match_policy.h"
+#include "attune/trial/match_policy.h"
 #include "attune/tuner/tuning_session.h"
 #include "attune/verify/problem_data.h"
 

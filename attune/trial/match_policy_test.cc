@@ -1,4 +1,4 @@
-#include "attune/choice/match_policy.h"
+#include "attune/trial/match_policy.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // MatchPolicy: which differences between then and now make a measurement worthless.
-#include "attune/choice/match_policy.h"
+#include "attune/trial/match_policy.h"
 
 #include <algorithm>
 #include <string>
