@@ -25,7 +25,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ("base numeric problem space trial device solver kernel compile measure verify search replay model seer profile record "
+ORDER = ("base problem space trial device solver kernel compile measure verify search replay model seer profile record "
          "formats spool miopen index package forecast tuner library fin wisdom capture dispatch tunable session jobs queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "attune/base/diverted_errors.h"
+#include "attune/base/element.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/device/call_counter.h"
-#include "attune/numeric/element.h"
 
 namespace attune {
 namespace {

@@ -21,9 +21,9 @@
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
+#include "attune/base/parallel_for.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/numeric/parallel_for.h"
 #include "attune/ops/registry.h"
 #include "runtime/compile_place.h"
 

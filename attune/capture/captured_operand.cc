@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/element.h"
 #include "attune/capture/signature.h"
-#include "attune/numeric/element.h"
 
 namespace attune::capture {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 
 namespace attune::capture {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/base/data_type.h"
 #include "attune/capture/spool_format.h"
-#include "attune/numeric/data_type.h"
 
 namespace attune::capture {
 

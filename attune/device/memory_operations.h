@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
-#include "attune/numeric/tolerance.h"
+#include "attune/base/tolerance.h"
 
 namespace attune {
 

@@ -1,7 +1,7 @@
 // Common arithmetic, for which kernels are compiled at installation.
 #pragma once
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 
 namespace attune {
 

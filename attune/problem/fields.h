@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 #include "attune/problem/limits.h"
 #include "attune/problem/text_error.h"
 

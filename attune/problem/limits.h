@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 
 namespace attune {
 

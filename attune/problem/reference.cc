@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/problem/problem.h"
 
 namespace attune {

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/base/encoded_values.h"
+#include "attune/base/product.h"
 #include "attune/base/status.h"
-#include "attune/numeric/encoded_values.h"
-#include "attune/numeric/product.h"
-#include "attune/numeric/tolerance.h"
-#include "attune/numeric/work_watch.h"
+#include "attune/base/tolerance.h"
+#include "attune/base/work_watch.h"
 #include "attune/problem/tensor.h"
 
 namespace attune {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 
 namespace attune {
 namespace {

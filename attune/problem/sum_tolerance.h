@@ -1,7 +1,7 @@
 // The tolerance for sums of products.
 #pragma once
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 #include "attune/problem/reference.h"
 
 namespace attune {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 
 namespace attune {
 

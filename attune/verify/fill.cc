@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "attune/base/element.h"
 #include "attune/base/random.h"
-#include "attune/numeric/element.h"
 
 namespace attune {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 #include "attune/problem/own_kernel.h"
 
 namespace attune {

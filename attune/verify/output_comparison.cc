@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/tolerance.h"
 

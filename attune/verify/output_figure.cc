@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 
 namespace attune {
 Result<FigureReader::Region> FigureReader::RegionOf(const FigureSource& source) const {

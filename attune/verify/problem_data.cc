@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/element.h"
+#include "attune/base/parallel_for.h"
 #include "attune/base/random.h"
-#include "attune/numeric/element.h"
-#include "attune/numeric/parallel_for.h"
 #include "attune/ops/registry.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/problem/reference.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attune/base/status.h"
-#include "attune/numeric/work_watch.h"
+#include "attune/base/work_watch.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/problem/problem.h"
 #include "attune/verify/memory_file.h"

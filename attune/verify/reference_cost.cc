@@ -1,6 +1,6 @@
 #include "attune/verify/reference_cost.h"
 
-#include "attune/numeric/product.h"
+#include "attune/base/product.h"
 #include "attune/problem/reference.h"
 
 namespace attune {

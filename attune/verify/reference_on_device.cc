@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/verify/poison.h"
 
 namespace attune {

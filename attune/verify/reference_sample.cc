@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/parallel_for.h"
+#include "attune/base/product.h"
 #include "attune/base/random.h"
-#include "attune/numeric/parallel_for.h"
-#include "attune/numeric/product.h"
 #include "attune/problem/reference.h"
 
 namespace attune {

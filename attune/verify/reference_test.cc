@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/verify/naive_reference.h"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/problem/reference.h"
 
 namespace attune {

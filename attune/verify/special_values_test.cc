@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/verify/heap_device.h"
 

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/verify/poison.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/verify/heap_device.h"
 
 namespace attune {

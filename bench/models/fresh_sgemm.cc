@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 #include "bench/figures.h"

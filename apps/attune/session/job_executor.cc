@@ -11,10 +11,10 @@
 #include "apps/attune/session/job_outcomes.h"
 #include "apps/attune/session/kernel_exchange.h"
 #include "attune/base/diverted_errors.h"
+#include "attune/base/parallel_for.h"
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/numeric/parallel_for.h"
 #include "attune/tuner/candidate_source.h"
 #include "attune/tuner/quarantine.h"
 

@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 #include "attune/problem/tensor.h"
 
 namespace attune {

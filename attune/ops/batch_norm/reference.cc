@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/element.h"
 #include "attune/base/never_destroyed.h"
-#include "attune/numeric/element.h"
-#include "attune/numeric/parallel_for.h"
+#include "attune/base/parallel_for.h"
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/batch_norm/batch_norm_operator.h"
 #include "attune/problem/problem.h"

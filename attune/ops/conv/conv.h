@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 #include "attune/problem/layout.h"
 
 namespace attune {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "attune/base/element.h"
 #include "attune/base/never_destroyed.h"
-#include "attune/numeric/element.h"
-#include "attune/numeric/product.h"
+#include "attune/base/product.h"
 #include "attune/ops/conv/conv_operator.h"
 #include "attune/problem/sum_tolerance.h"
 

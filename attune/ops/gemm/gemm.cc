@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/gemm/gemm_operator.h"
 #include "attune/problem/limits.h"
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 
 namespace attune {
 

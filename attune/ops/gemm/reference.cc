@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/element.h"
 #include "attune/base/never_destroyed.h"
-#include "attune/numeric/element.h"
-#include "attune/numeric/product.h"
+#include "attune/base/product.h"
 #include "attune/ops/gemm/gemm_operator.h"
 #include "attune/problem/sum_tolerance.h"
 

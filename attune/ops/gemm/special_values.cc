@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/gemm/gemm_operator.h"
 
 namespace attune {

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/element.h"
+#include "attune/base/encoded_values.h"
 #include "attune/base/never_destroyed.h"
-#include "attune/numeric/element.h"
-#include "attune/numeric/encoded_values.h"
-#include "attune/numeric/parallel_for.h"
+#include "attune/base/parallel_for.h"
 #include "attune/ops/softmax/softmax.h"
 #include "attune/ops/softmax/softmax_operator.h"
 #include "attune/problem/problem.h"

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 
 namespace attune {
 

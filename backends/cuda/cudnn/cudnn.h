@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 #include "attune/solver/backend.h"
 
 namespace attune::cuda {

@@ -100,7 +100,7 @@ __device__ void merge(Part& into, const Part& other) {
   into.worst_offset = other.worst_offset;
 }
 
-// GroupTolerance of attune/numeric/tolerance.h.
+// GroupTolerance of attune/base/tolerance.h.
 struct Tolerance {
   double absolute[KINDS];
   double relative;

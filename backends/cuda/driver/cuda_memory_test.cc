@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/base/element.h"
 #include "attune/base/random.h"
-#include "attune/numeric/element.h"
 #include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"
 #include "backends/cuda/driver/cuda_device_test.h"

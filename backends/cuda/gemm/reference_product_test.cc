@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/reference_sample.h"
 #include "backends/cuda/gemm/hostile_references_test.h"

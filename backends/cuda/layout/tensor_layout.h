@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "attune/base/data_type.h"
 #include "attune/base/status.h"
-#include "attune/numeric/data_type.h"
 #include "attune/solver/solver.h"
 #include "backends/cuda/driver/module.h"
 #include "backends/cuda/driver/nvrtc.h"

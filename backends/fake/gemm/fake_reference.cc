@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/problem/reference.h"
 #include "backends/fake/fake_faults.h"

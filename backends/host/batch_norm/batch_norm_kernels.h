@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "backends/host/cpu.h"
 

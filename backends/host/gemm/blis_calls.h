@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 #include "attune/ops/gemm/gemm.h"
 #include "backends/host/gemm/matrix_product.h"
 #include "backends/host/shared_library.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 #include "attune/ops/softmax/softmax.h"
 #include "backends/host/cpu.h"
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/element.h"
 #include "attune/measure/statistics.h"
-#include "attune/numeric/element.h"
 #include "attune/ops/conv/conv.h"
 #include "extensions/models/seer/launched_pick.h"
 

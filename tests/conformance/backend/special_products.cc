@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/problem/problem.h"
 

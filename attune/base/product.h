@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "attune/numeric/data_type.h"
-#include "attune/numeric/work_watch.h"
+#include "attune/base/data_type.h"
+#include "attune/base/work_watch.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 
 #include <array>
 #include <cassert>

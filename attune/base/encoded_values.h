@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 
 namespace attune {
 

@@ -1,11 +1,11 @@
-#include "attune/numeric/product.h"
+#include "attune/base/product.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "attune/numeric/parallel_for.h"
+#include "attune/base/parallel_for.h"
 
 namespace attune {
 namespace {

@@ -1,4 +1,4 @@
-#include "attune/numeric/parallel_for.h"
+#include "attune/base/parallel_for.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "attune/numeric/data_type.h"
+#include "attune/base/data_type.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/numeric/element.h"
+#include "attune/base/element.h"
 
 #include <algorithm>
 #include <bit>
