@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "attune/ops/gemm/gemm.h"
-#include "attune/spool/spool_writer.h"
+#include "attune/record/spool_writer.h"
 #include "bench/figures.h"
 #include "storage/sql/sql_store.h"
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/record/recording_run.h"
 #include "attune/record/rules.h"
-#include "attune/spool/recording_run.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {

@@ -13,7 +13,7 @@
 
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
-#include "attune/spool/spool_writer.h"
+#include "attune/record/spool_writer.h"
 
 namespace attune {
 

@@ -13,7 +13,7 @@
 #include "attune/base/struct_size.h"
 #include "attune/base/usable_cores.h"
 #include "attune/forecast/candidate_models.h"
-#include "attune/spool/recording_run.h"
+#include "attune/record/recording_run.h"
 #include "runtime/variable_names.h"
 #include "storage/sql/sql_store.h"
 

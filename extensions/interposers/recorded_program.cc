@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/spool/recording_run.h"
+#include "attune/record/recording_run.h"
 #include "extensions/interposers/waited_program.h"
 #include "storage/sql/sql_store.h"
 

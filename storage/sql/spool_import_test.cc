@@ -15,8 +15,8 @@
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
 #include "attune/ops/gemm/gemm.h"
-#include "attune/spool/recording_run.h"
-#include "attune/spool/spool_file.h"
+#include "attune/record/recording_run.h"
+#include "attune/record/spool_file.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
 

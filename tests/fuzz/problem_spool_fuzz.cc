@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "attune/spool/spool_format.h"
+#include "attune/record/spool_format.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace {

@@ -14,7 +14,7 @@
 #include "attune/formats/export.h"
 #include "attune/formats/problem_list.h"
 #include "attune/package/manifest.h"
-#include "attune/spool/spool_format.h"
+#include "attune/record/spool_format.h"
 #include "attune/tuner/child_protocol.h"
 #include "tests/golden/golden_file.h"
 

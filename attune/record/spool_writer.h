@@ -14,8 +14,8 @@
 #include "attune/base/guest_thread.h"
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
-#include "attune/spool/known_problems.h"
-#include "attune/spool/spool_file.h"
+#include "attune/record/known_problems.h"
+#include "attune/record/spool_file.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/spool/recording_run.h"
+#include "attune/record/recording_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "attune/base/scratch_folder.h"
 #include "attune/ops/gemm/gemm.h"
-#include "attune/spool/spool_file.h"
+#include "attune/record/spool_file.h"
 
 namespace attune {
 namespace {

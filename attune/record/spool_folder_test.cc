@@ -1,4 +1,4 @@
-#include "attune/spool/spool_folder.h"
+#include "attune/record/spool_folder.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

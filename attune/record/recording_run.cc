@@ -1,4 +1,4 @@
-#include "attune/spool/recording_run.h"
+#include "attune/record/recording_run.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/file_size_signal.h"
-#include "attune/spool/spool_file.h"
+#include "attune/record/spool_file.h"
 
 namespace attune {
 namespace {

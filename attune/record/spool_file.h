@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "attune/base/status.h"
-#include "attune/spool/spool_folder.h"
-#include "attune/spool/spool_format.h"
+#include "attune/record/spool_folder.h"
+#include "attune/record/spool_format.h"
 
 namespace attune {
 

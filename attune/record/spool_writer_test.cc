@@ -1,4 +1,4 @@
-#include "attune/spool/spool_writer.h"
+#include "attune/record/spool_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,8 +16,8 @@
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
-#include "attune/spool/spool_folder.h"
-#include "attune/spool/spool_format.h"
+#include "attune/record/spool_folder.h"
+#include "attune/record/spool_format.h"
 
 namespace attune {
 

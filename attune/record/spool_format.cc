@@ -1,4 +1,4 @@
-#include "attune/spool/spool_format.h"
+#include "attune/record/spool_format.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "attune/spool/spool_file.h"
+#include "attune/record/spool_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
