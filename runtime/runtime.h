@@ -23,7 +23,7 @@
 #include "attune/device/device.h"
 #include "attune/dispatch/fallback.h"
 #include "attune/dispatch/plan_server.h"
-#include "attune/package/package_folder.h"
+#include "attune/index/package_folder.h"
 #include "attune/tunable/tunable_context.h"
 #include "runtime/imports_view.h"
 #include "runtime/model_predictor.h"

@@ -26,7 +26,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial device solver kernel compile measure verify search replay model seer profile record "
-         "formats miopen index package forecast tuner library fin wisdom capture dispatch tunable session jobs queue fleet runtime").split()
+         "formats miopen index forecast tuner library fin wisdom capture dispatch tunable session jobs queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/package/package_folder.h"
+#include "attune/index/package_folder.h"
 #include "runtime/places.h"
 
 namespace attune {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/package/manifest.h"
-#include "attune/package/package_folder.h"
+#include "attune/index/manifest.h"
+#include "attune/index/package_folder.h"
 #include "attune/record/record_store.h"
 #include "attune/trial/candidate.h"
 #include "runtime/places.h"

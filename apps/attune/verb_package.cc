@@ -16,7 +16,7 @@
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/terminal.h"
 #include "apps/attune/verbs.h"
-#include "attune/package/package_folder.h"
+#include "attune/index/package_folder.h"
 
 namespace attune {
 namespace {

@@ -13,7 +13,7 @@
 #include "attune/compile/kernel_cache.h"
 #include "attune/formats/export.h"
 #include "attune/formats/problem_list.h"
-#include "attune/package/manifest.h"
+#include "attune/index/manifest.h"
 #include "attune/record/spool_format.h"
 #include "attune/tuner/child_protocol.h"
 #include "tests/golden/golden_file.h"

@@ -1,4 +1,4 @@
-#include "attune/package/package_folder.h"
+#include "attune/index/package_folder.h"
 
 #include <algorithm>
 #include <map>

@@ -12,7 +12,7 @@
 #include "attune/base/status.h"
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/index/choice_index.h"
-#include "attune/package/manifest.h"
+#include "attune/index/manifest.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 

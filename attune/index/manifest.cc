@@ -1,4 +1,4 @@
-#include "attune/package/manifest.h"
+#include "attune/index/manifest.h"
 
 #include <openssl/evp.h>
 
