@@ -1,7 +1,10 @@
 #include "attune/seer/training_tables.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "attune/seer/variant.h"
 
 namespace attune::seer {
 namespace {
@@ -48,6 +51,51 @@ void TakeVariants(int algorithm, VariantRecords split, SortedRecords& sorted) {
 }
 
 }  // namespace
+
+VariantRecords SplitByVariant(std::span<const KernelRecord> records, int algorithm,
+                              int64_t processors, Rules rules) {
+  VariantRecords split;
+  split.by_variant.resize(VariantsOf(algorithm, 3).size());
+  for (const KernelRecord& record : records) {
+    const std::vector<const Variant*> variants = VariantsOf(algorithm, record.layer.f);
+    std::vector<size_t> fit;
+    for (size_t i = 0; i < variants.size(); ++i) {
+      if (BlocksOf(*variants[i], record.layer, rules) == record.blocks) fit.push_back(i);
+    }
+    if (fit.size() > 1 && rules == Rules::kAsPublished) {
+      ++split.ambiguous;
+      return split;
+    }
+    if (fit.size() > 1) {
+      std::erase_if(fit, [&](size_t i) {
+        return static_cast<double>(variants[i]->resident_per_processor * processors) !=
+               record.resident_blocks;
+      });
+      if (fit.size() != 1) {
+        ++split.ambiguous;
+        continue;
+      }
+    }
+    if (fit.empty()) {
+      ++split.unknown;
+      continue;
+    }
+    split.by_variant[fit[0]].push_back(record);
+  }
+  return split;
+}
+
+RecordSplit SplitByTime(std::vector<KernelRecord> records, Rules rules) {
+  std::stable_sort(
+      records.begin(), records.end(),
+      [](const KernelRecord& a, const KernelRecord& b) { return a.time_ms < b.time_ms; });
+  if (rules == Rules::kAsPublished && !records.empty()) records.erase(records.begin());
+  RecordSplit split;
+  for (size_t i = 0; i < records.size(); ++i) {
+    (i % 10 < 7 ? split.learnt : split.held_out).push_back(records[i]);
+  }
+  return split;
+}
 
 SortedRecords SortRecords(std::span<const KernelRecord> records, int64_t multiprocessors,
                           Rules rules) {

@@ -8,10 +8,30 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/seer/kernel_record.h"
 #include "attune/seer/operator_models.h"
 #include "attune/seer/seer_model.h"
 
 namespace attune::seer {
+
+// Records of one algorithm by variant, told apart by their blocks. Where two variants launch
+// equally many, the resident blocks per processor decide, and where these do not, either, the
+// record is left out and counted; as published, reading stops at the first such one.
+struct VariantRecords {
+  std::vector<std::vector<KernelRecord>> by_variant;  // As VariantsOf(), filters of 7 pooled.
+  size_t ambiguous = 0;
+  size_t unknown = 0;  // No variant launches so many.
+};
+VariantRecords SplitByVariant(std::span<const KernelRecord> records, int algorithm,
+                              int64_t processors, Rules rules);
+
+// Seven of ten records, by their rank in time, to learn from, and the others. As published, the
+// quickest one is in neither.
+struct RecordSplit {
+  std::vector<KernelRecord> learnt;
+  std::vector<KernelRecord> held_out;
+};
+RecordSplit SplitByTime(std::vector<KernelRecord> records, Rules rules);
 
 using RecordsByVariant = std::map<std::string, std::vector<KernelRecord>, std::less<>>;
 

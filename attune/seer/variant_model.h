@@ -10,6 +10,7 @@
 
 #include "attune/base/status.h"
 #include "attune/seer/cart.h"
+#include "attune/seer/kernel_record.h"
 #include "attune/seer/time_formula.h"
 #include "attune/seer/variant.h"
 
