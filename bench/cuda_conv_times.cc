@@ -25,7 +25,7 @@
 #include "attune/base/random.h"
 #include "attune/base/steady_time.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/forecast/dry_run_launches.h"
+#include "attune/compile/dry_run_launches.h"
 #include "attune/kernel/kernel_library.h"
 #include "attune/measure/statistics.h"
 #include "attune/ops/conv/conv.h"

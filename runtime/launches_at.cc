@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/forecast/dry_run_launches.h"
-#include "attune/forecast/offline_launches.h"
+#include "attune/compile/dry_run_launches.h"
+#include "attune/compile/offline_launches.h"
 
 namespace attune {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "attune/base/status.h"
-#include "attune/forecast/launch_source.h"
+#include "attune/model/launch_source.h"
 #include "runtime/places.h"
 
 namespace attune {

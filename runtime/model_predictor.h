@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/dispatch/time_predictor.h"
-#include "attune/forecast/candidate_models.h"
+#include "attune/index/candidate_models.h"
 #include "attune/model/model_file.h"
 
 namespace attune {

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
-#include "attune/forecast/fitting.h"
-#include "attune/forecast/model_origin.h"
-#include "attune/forecast/timed_products.h"
+#include "attune/index/fitting.h"
+#include "attune/index/model_origin.h"
+#include "attune/index/timed_products.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "tests/conformance/store/temporary_folder.h"

@@ -12,7 +12,7 @@
 #include "attune/base/path_variable.h"
 #include "attune/base/struct_size.h"
 #include "attune/base/usable_cores.h"
-#include "attune/forecast/candidate_models.h"
+#include "attune/index/candidate_models.h"
 #include "attune/record/recording_run.h"
 #include "runtime/variable_names.h"
 #include "storage/sql/sql_store.h"

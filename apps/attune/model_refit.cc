@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
-#include "attune/forecast/model_origin.h"
-#include "attune/forecast/refit.h"
+#include "attune/index/model_origin.h"
+#include "attune/index/refit.h"
 #include "runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 

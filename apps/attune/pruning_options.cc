@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/process_variables.h"
-#include "attune/forecast/model_origin.h"
+#include "attune/index/model_origin.h"
 #include "runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 

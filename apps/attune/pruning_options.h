@@ -9,7 +9,7 @@
 
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
-#include "attune/forecast/candidate_models.h"
+#include "attune/index/candidate_models.h"
 #include "attune/record/record_store.h"
 #include "attune/tuner/pruning.h"
 #include "runtime/places.h"

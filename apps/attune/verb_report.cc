@@ -15,8 +15,8 @@
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
-#include "attune/forecast/candidate_models.h"
-#include "attune/forecast/model_origin.h"
+#include "attune/index/candidate_models.h"
+#include "attune/index/model_origin.h"
 #include "runtime/launches_at.h"
 #include "storage/sql/sql_store.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/seer/layer.h"
+#include "attune/model/seer_layer.h"
 
 namespace attune::seer {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/text.h"
+#include "attune/model/seer_variant.h"
 #include "attune/seer/table_rows.h"
-#include "attune/seer/variant.h"
 
 namespace attune::seer {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "attune/seer/variant.h"
+#include "attune/model/seer_variant.h"
 
 namespace attune::seer {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/model/seer_variant.h"
 #include "attune/seer/synthetic.h"
-#include "attune/seer/variant.h"
 
 namespace attune::seer {
 namespace {

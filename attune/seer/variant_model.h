@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/model/seer_variant.h"
 #include "attune/seer/cart.h"
 #include "attune/seer/kernel_record.h"
 #include "attune/seer/time_formula.h"
-#include "attune/seer/variant.h"
 
 namespace attune::seer {
 

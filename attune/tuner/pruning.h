@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "attune/forecast/candidate_model.h"
+#include "attune/model/candidate_model.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
 #include "attune/trial/trial.h"

@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/forecast/candidate_models.h"
-#include "attune/forecast/fitting.h"
-#include "attune/forecast/timed_products.h"
+#include "attune/index/candidate_models.h"
+#include "attune/index/fitting.h"
+#include "attune/index/timed_products.h"
 #include "attune/measure/fake_clock.h"
 #include "attune/model/model_file.h"
 #include "attune/ops/gemm/gemm.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/forecast/candidate_models.h"
+#include "attune/index/candidate_models.h"
 #include "attune/measure/clock.h"
 #include "attune/measure/race.h"
 #include "attune/record/record_store.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/forecast/fitting.h"
+#include "attune/index/fitting.h"
 #include "attune/model/boosted_regressor.h"
 #include "attune/model/kernel_regressor.h"
 #include "attune/model/time_model.h"

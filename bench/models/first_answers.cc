@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/gzip.h"
-#include "attune/forecast/fitting.h"
-#include "attune/forecast/record_samples.h"
+#include "attune/index/fitting.h"
+#include "attune/index/record_samples.h"
 #include "attune/model/csv.h"
 #include "attune/model/folds.h"
 #include "bench/models/score.h"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
-#include "attune/forecast/fitting.h"
+#include "attune/index/fitting.h"
 #include "attune/miopen/bzip2.h"
 #include "attune/model/choice_regressor.h"
 #include "attune/model/shape_features.h"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
-#include "attune/forecast/candidate_model.h"
-#include "attune/forecast/fitting.h"
+#include "attune/index/fitting.h"
+#include "attune/model/candidate_model.h"
 #include "attune/model/shape_features.h"
 #include "attune/ops/gemm/gemm.h"
 

@@ -8,7 +8,7 @@
 #include "apps/attune/session/record_place.h"
 #include "attune/base/file.h"
 #include "attune/base/text.h"
-#include "attune/forecast/model_origin.h"
+#include "attune/index/model_origin.h"
 #include "attune/miopen/time_samples.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"

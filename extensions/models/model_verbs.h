@@ -6,7 +6,7 @@
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/verbs.h"
-#include "attune/forecast/record_samples.h"
+#include "attune/index/record_samples.h"
 #include "attune/model/evaluation.h"
 #include "attune/model/model_file.h"
 

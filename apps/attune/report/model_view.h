@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/attune/report/report_data.h"
-#include "attune/forecast/candidate_models.h"
+#include "attune/index/candidate_models.h"
 #include "attune/model/regressor.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"

@@ -8,7 +8,7 @@
 
 #include "attune/base/status.h"
 #include "attune/device/launch_observer.h"
-#include "attune/seer/layer.h"
+#include "attune/model/seer_layer.h"
 
 namespace attune::seer {
 

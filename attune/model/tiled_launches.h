@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "attune/forecast/launch_source.h"
+#include "attune/model/launch_source.h"
 #include "attune/problem/target.h"
 
 namespace attune {

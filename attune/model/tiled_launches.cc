@@ -1,10 +1,10 @@
-#include "attune/forecast/tiled_launches.h"
+#include "attune/model/tiled_launches.h"
 
 #include <string_view>
 #include <variant>
 
+#include "attune/model/seer_variant.h"
 #include "attune/ops/conv/conv.h"
-#include "attune/seer/variant.h"
 
 namespace attune {
 namespace {

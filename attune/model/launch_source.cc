@@ -1,4 +1,4 @@
-#include "attune/forecast/launch_source.h"
+#include "attune/model/launch_source.h"
 
 namespace attune {
 

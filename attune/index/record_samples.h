@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/forecast/launch_source.h"
 #include "attune/model/feature_row.h"
+#include "attune/model/launch_source.h"
 #include "attune/model/model_file.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/target.h"

@@ -1,14 +1,14 @@
-#include "attune/forecast/refit.h"
+#include "attune/index/refit.h"
 
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "attune/forecast/candidate_model.h"
-#include "attune/forecast/fitting.h"
-#include "attune/forecast/model_origin.h"
-#include "attune/forecast/record_samples.h"
+#include "attune/index/fitting.h"
+#include "attune/index/model_origin.h"
+#include "attune/index/record_samples.h"
+#include "attune/model/candidate_model.h"
 #include "attune/model/shape_features.h"
 #include "attune/ops/registry.h"
 

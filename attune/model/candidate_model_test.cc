@@ -1,14 +1,14 @@
 // A model asked about candidates: whom it knows, of what it is, where it is kept.
-#include "attune/forecast/candidate_model.h"
+#include "attune/model/candidate_model.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
-#include "attune/forecast/fitting.h"
-#include "attune/forecast/model_origin.h"
-#include "attune/forecast/timed_products.h"
+#include "attune/index/fitting.h"
+#include "attune/index/model_origin.h"
+#include "attune/index/timed_products.h"
 #include "attune/model/model_file.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"

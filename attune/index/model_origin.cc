@@ -1,4 +1,4 @@
-#include "attune/forecast/model_origin.h"
+#include "attune/index/model_origin.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/forecast/launch_source.h"
 #include "attune/model/evaluation.h"
+#include "attune/model/launch_source.h"
 #include "attune/model/model_file.h"
 #include "attune/problem/target.h"
 #include "attune/record/record_store.h"

@@ -1,13 +1,13 @@
 // When models are fitted again, and what that leaves.
-#include "attune/forecast/refit.h"
+#include "attune/index/refit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
-#include "attune/forecast/candidate_model.h"
-#include "attune/forecast/model_origin.h"
-#include "attune/forecast/timed_products.h"
+#include "attune/index/model_origin.h"
+#include "attune/index/timed_products.h"
+#include "attune/model/candidate_model.h"
 #include "attune/model/model_text.h"
 #include "attune/record/memory_store.h"
 #include "tests/conformance/store/temporary_folder.h"

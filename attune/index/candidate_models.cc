@@ -1,4 +1,4 @@
-#include "attune/forecast/candidate_models.h"
+#include "attune/index/candidate_models.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "attune/forecast/model_origin.h"
+#include "attune/index/model_origin.h"
 #include "attune/model/shape_features.h"
 #include "attune/ops/registry.h"
 

@@ -1,9 +1,9 @@
 // Times out of records: which of them count.
-#include "attune/forecast/record_samples.h"
+#include "attune/index/record_samples.h"
 
 #include <gtest/gtest.h>
 
-#include "attune/forecast/model_origin.h"
+#include "attune/index/model_origin.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "attune/record/memory_store.h"

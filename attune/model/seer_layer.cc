@@ -1,4 +1,4 @@
-#include "attune/seer/layer.h"
+#include "attune/model/seer_layer.h"
 
 #include <cassert>
 

@@ -1,10 +1,10 @@
-#include "attune/forecast/dry_run_launches.h"
+#include "attune/compile/dry_run_launches.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "attune/forecast/profile_of.h"
+#include "attune/compile/profile_of.h"
 #include "attune/solver/launch_planner.h"
 
 namespace attune {

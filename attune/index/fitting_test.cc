@@ -1,5 +1,5 @@
 // Which members a model is made of.
-#include "attune/forecast/fitting.h"
+#include "attune/index/fitting.h"
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/forecast/timed_products.h"
+#include "attune/index/timed_products.h"
 #include "attune/model/model_file.h"
 
 namespace attune {

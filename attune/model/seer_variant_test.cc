@@ -1,4 +1,4 @@
-#include "attune/seer/variant.h"
+#include "attune/model/seer_variant.h"
 
 #include <cmath>
 #include <string_view>

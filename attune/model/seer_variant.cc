@@ -1,4 +1,4 @@
-#include "attune/seer/variant.h"
+#include "attune/model/seer_variant.h"
 
 #include <algorithm>
 #include <array>

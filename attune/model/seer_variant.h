@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/seer/layer.h"
+#include "attune/model/seer_layer.h"
 
 namespace attune::seer {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attune/base/random.h"
-#include "attune/forecast/record_samples.h"
+#include "attune/index/record_samples.h"
 #include "attune/ops/gemm/gemm.h"
 
 namespace attune {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/forecast/record_samples.h"
+#include "attune/index/record_samples.h"
 #include "attune/model/evaluation.h"
 #include "attune/model/time_model.h"
 

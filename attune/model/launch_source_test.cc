@@ -1,5 +1,5 @@
 // What is known of launches: who is asked first, and what models make of it.
-#include "attune/forecast/launch_source.h"
+#include "attune/model/launch_source.h"
 
 #include <cmath>
 #include <memory>
@@ -10,12 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/forecast/candidate_model.h"
-#include "attune/forecast/dry_run_launches.h"
-#include "attune/forecast/fitting.h"
-#include "attune/forecast/offline_launches.h"
-#include "attune/forecast/record_samples.h"
-#include "attune/forecast/timed_products.h"
+#include "attune/compile/dry_run_launches.h"
+#include "attune/compile/offline_launches.h"
+#include "attune/index/fitting.h"
+#include "attune/index/record_samples.h"
+#include "attune/index/timed_products.h"
+#include "attune/model/candidate_model.h"
 #include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
 #include "attune/ops/conv/conv.h"

@@ -11,7 +11,7 @@
 #include "attune/compile/builder.h"
 #include "attune/device/device.h"
 #include "attune/device/launch_observer.h"
-#include "attune/forecast/launch_source.h"
+#include "attune/model/launch_source.h"
 #include "attune/solver/solver.h"
 
 namespace attune {

@@ -1,4 +1,4 @@
-#include "attune/forecast/candidate_model.h"
+#include "attune/model/candidate_model.h"
 
 #include <algorithm>
 #include <utility>

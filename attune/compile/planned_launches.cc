@@ -1,6 +1,6 @@
-#include "attune/forecast/planned_launches.h"
+#include "attune/compile/planned_launches.h"
 
-#include "attune/forecast/profile_of.h"
+#include "attune/compile/profile_of.h"
 
 namespace attune {
 

@@ -1,9 +1,9 @@
 // What is known of launches where no device is at hand: of our own kernels, and by tiles.
 #pragma once
 
-#include "attune/forecast/launch_source.h"
-#include "attune/forecast/planned_launches.h"
-#include "attune/forecast/tiled_launches.h"
+#include "attune/compile/planned_launches.h"
+#include "attune/model/launch_source.h"
+#include "attune/model/tiled_launches.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/forecast/profile_of.h"
+#include "attune/compile/profile_of.h"
 
 namespace attune {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attune/compile/kernel_cache.h"
-#include "attune/forecast/launch_source.h"
+#include "attune/model/launch_source.h"
 #include "attune/problem/target.h"
 #include "attune/solver/launch_planner.h"
 #include "attune/solver/solver.h"

@@ -1,11 +1,11 @@
-#include "attune/forecast/record_samples.h"
+#include "attune/index/record_samples.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "attune/forecast/model_origin.h"
+#include "attune/index/model_origin.h"
 #include "attune/model/launch_features.h"
 #include "attune/model/shape_features.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/forecast/candidate_model.h"
+#include "attune/model/candidate_model.h"
 #include "attune/model/model_file.h"
 #include "attune/problem/problem.h"
 

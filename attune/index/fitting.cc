@@ -1,4 +1,4 @@
-#include "attune/forecast/fitting.h"
+#include "attune/index/fitting.h"
 
 #include <algorithm>
 #include <cstdint>
