@@ -15,7 +15,7 @@
 
 #include "attune/base/guest_thread.h"
 #include "attune/kernel/own_kernel.h"
-#include "attune/wisdom/config_choice.h"
+#include "attune/tuner/own_kernel/config_choice.h"
 
 namespace attune {
 

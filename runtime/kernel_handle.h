@@ -16,9 +16,9 @@
 #include "attune/record/record_store.h"
 #include "attune/solver/solver.h"
 #include "attune/space/config_space.h"
-#include "attune/wisdom/config_choice.h"
-#include "attune/wisdom/own_kernel_tuning.h"
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/config_choice.h"
+#include "attune/tuner/own_kernel/own_kernel_tuning.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 #include "runtime/background_choice.h"
 #include "runtime/places.h"
 

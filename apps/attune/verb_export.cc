@@ -14,8 +14,8 @@
 #include "attune/formats/tuner_results.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/tunable/own_results.h"
-#include "attune/wisdom/tuned_size.h"
-#include "attune/wisdom/wisdom_text.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
+#include "attune/tuner/own_kernel/wisdom_text.h"
 #include "runtime/tunable_identity.h"
 
 namespace attune {

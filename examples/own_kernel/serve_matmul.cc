@@ -15,8 +15,8 @@
 
 #include "attune/kernel/own_kernel.h"
 #include "runtime/places.h"
-#include "attune/wisdom/own_kernel_server.h"
-#include "attune/wisdom/own_kernel_tuning.h"
+#include "attune/tuner/own_kernel/own_kernel_server.h"
+#include "attune/tuner/own_kernel/own_kernel_tuning.h"
 #include "storage/sql/sql_store.h"
 
 namespace {

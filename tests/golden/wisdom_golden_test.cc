@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/kernel/own_kernel.h"
-#include "attune/wisdom/wisdom_text.h"
+#include "attune/tuner/own_kernel/wisdom_text.h"
 #include "tests/golden/golden_file.h"
 
 namespace attune {

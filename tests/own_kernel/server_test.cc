@@ -1,5 +1,5 @@
 // OwnKernelServer with a real kernel, some of whose configs are wrong.
-#include "attune/wisdom/own_kernel_server.h"
+#include "attune/tuner/own_kernel/own_kernel_server.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "attune/wisdom/own_kernel_tuning.h"
+#include "attune/tuner/own_kernel/own_kernel_tuning.h"
 
 #include <memory>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/measure/clock.h"
-#include "attune/wisdom/constrained_solver.h"
+#include "attune/tuner/own_kernel/constrained_solver.h"
 
 namespace attune {
 

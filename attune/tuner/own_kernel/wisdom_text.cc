@@ -1,4 +1,4 @@
-#include "attune/wisdom/wisdom_text.h"
+#include "attune/tuner/own_kernel/wisdom_text.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,10 +1,10 @@
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 
 #include <algorithm>
 
 #include "attune/problem/own_kernel.h"
 #include "attune/problem/size_distance.h"
-#include "attune/wisdom/constrained_solver.h"
+#include "attune/tuner/own_kernel/constrained_solver.h"
 
 namespace attune {
 

@@ -14,7 +14,7 @@
 #include "attune/space/config.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/evaluator.h"
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 
 namespace attune {
 

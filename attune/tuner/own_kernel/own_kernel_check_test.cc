@@ -1,4 +1,4 @@
-#include "attune/wisdom/own_kernel_check.h"
+#include "attune/tuner/own_kernel/own_kernel_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "attune/wisdom/own_kernel_server.h"
+#include "attune/tuner/own_kernel/own_kernel_server.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "attune/wisdom/constrained_solver.h"
-#include "attune/wisdom/own_kernel_check.h"
+#include "attune/tuner/own_kernel/constrained_solver.h"
+#include "attune/tuner/own_kernel/own_kernel_check.h"
 
 namespace attune {
 

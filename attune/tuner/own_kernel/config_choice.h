@@ -11,7 +11,7 @@
 #include "attune/base/status.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/space/config.h"
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/wisdom/constrained_solver.h"
+#include "attune/tuner/own_kernel/constrained_solver.h"
 
 #include <utility>
 

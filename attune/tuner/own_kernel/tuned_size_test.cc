@@ -1,4 +1,4 @@
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 
 #include "attune/problem/size_distance.h"
 
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "attune/wisdom/wisdom_text.h"
+#include "attune/tuner/own_kernel/wisdom_text.h"
 
 namespace attune {
 namespace {

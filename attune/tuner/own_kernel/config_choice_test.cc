@@ -1,4 +1,4 @@
-#include "attune/wisdom/config_choice.h"
+#include "attune/tuner/own_kernel/config_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

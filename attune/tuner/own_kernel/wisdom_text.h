@@ -8,7 +8,7 @@
 #include "attune/base/status.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/problem/target.h"
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 
 namespace attune {
 

@@ -16,9 +16,9 @@
 #include "attune/kernel/own_kernel.h"
 #include "attune/solver/solver.h"
 #include "attune/space/config.h"
-#include "attune/wisdom/config_choice.h"
-#include "attune/wisdom/own_kernel_tuning.h"
-#include "attune/wisdom/tuned_size.h"
+#include "attune/tuner/own_kernel/config_choice.h"
+#include "attune/tuner/own_kernel/own_kernel_tuning.h"
+#include "attune/tuner/own_kernel/tuned_size.h"
 
 namespace attune {
 

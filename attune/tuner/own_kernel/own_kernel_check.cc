@@ -1,12 +1,12 @@
-#include "attune/wisdom/own_kernel_check.h"
+#include "attune/tuner/own_kernel/own_kernel_check.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "attune/problem/tensor.h"
+#include "attune/tuner/own_kernel/config_choice.h"
 #include "attune/tuner/qualify_time.h"
-#include "attune/wisdom/config_choice.h"
 
 namespace attune {
 namespace {
