@@ -6,7 +6,7 @@
 
 #include "attune/base/struct_size.h"
 #include "attune/capture.h"
-#include "attune/capture/capture_call.h"
+#include "attune/kernel/capture/capture_call.h"
 #include "runtime/c_runtime.h"
 
 namespace attune {

@@ -26,7 +26,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial model device solver kernel compile measure verify search replay seer profile record formats miopen index tuner "
-         "library fin capture dispatch tunable session jobs queue fleet runtime").split()
+         "library fin dispatch tunable session jobs queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

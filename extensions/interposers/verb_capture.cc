@@ -17,9 +17,9 @@
 
 #include "apps/attune/json_text.h"
 #include "attune/base/file.h"
-#include "attune/capture/capture_folder.h"
-#include "attune/capture/new_folder.h"
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/capture_folder.h"
+#include "attune/kernel/capture/new_folder.h"
+#include "attune/kernel/capture/spool_format.h"
 #include "extensions/interposers/captured_program.h"
 #include "extensions/interposers/interposer_verbs.h"
 #include "extensions/interposers/preload.h"

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attune/capture/captured_kernel.h"
-#include "attune/capture/captured_launch.h"
+#include "attune/kernel/capture/captured_kernel.h"
+#include "attune/kernel/capture/captured_launch.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

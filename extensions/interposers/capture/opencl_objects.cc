@@ -1,6 +1,6 @@
 #include "extensions/interposers/capture/opencl_objects.h"
 
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/spool_format.h"
 
 namespace attune::capture {
 namespace {

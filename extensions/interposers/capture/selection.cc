@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/spool_format.h"
 #include "extensions/interposers/capture/settings.h"
 #include "extensions/interposers/capture/spool_file.h"
 

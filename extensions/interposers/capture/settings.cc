@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/spool_format.h"
 #include "extensions/interposers/preload/message.h"
 
 namespace attune::capture {

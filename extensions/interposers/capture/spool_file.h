@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "attune/base/unique_fd.h"
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/spool_format.h"
 
 namespace attune::capture {
 

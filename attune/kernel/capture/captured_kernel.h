@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/capture/captured_launch.h"
+#include "attune/kernel/capture/captured_launch.h"
 
 namespace attune::capture {
 

@@ -1,4 +1,4 @@
-#include "attune/capture/capture_folder.h"
+#include "attune/kernel/capture/capture_folder.h"
 
 #include <fcntl.h>
 
@@ -13,8 +13,8 @@
 #include "attune/base/file.h"
 #include "attune/base/open_file.h"
 #include "attune/base/unique_fd.h"
-#include "attune/capture/captured_kernel.h"
-#include "attune/capture/new_folder.h"
+#include "attune/kernel/capture/captured_kernel.h"
+#include "attune/kernel/capture/new_folder.h"
 
 namespace attune::capture {
 namespace {

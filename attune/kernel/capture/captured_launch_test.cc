@@ -1,9 +1,9 @@
-#include "attune/capture/captured_launch.h"
+#include "attune/kernel/capture/captured_launch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/capture/sample_launch_test.h"
+#include "attune/kernel/capture/sample_launch_test.h"
 
 namespace attune::capture {
 namespace {

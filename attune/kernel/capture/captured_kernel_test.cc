@@ -1,4 +1,4 @@
-#include "attune/capture/captured_kernel.h"
+#include "attune/kernel/capture/captured_kernel.h"
 
 #include <limits>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/gzip.h"
-#include "attune/capture/sample_launch_test.h"
+#include "attune/kernel/capture/sample_launch_test.h"
 
 namespace attune::capture {
 namespace {

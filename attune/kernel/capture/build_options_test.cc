@@ -1,4 +1,4 @@
-#include "attune/capture/build_options.h"
+#include "attune/kernel/capture/build_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

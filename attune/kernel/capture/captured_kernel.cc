@@ -1,4 +1,4 @@
-#include "attune/capture/captured_kernel.h"
+#include "attune/kernel/capture/captured_kernel.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,9 +13,9 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/gzip.h"
-#include "attune/capture/build_options.h"
-#include "attune/capture/captured_operand.h"
-#include "attune/capture/signature.h"
+#include "attune/kernel/capture/build_options.h"
+#include "attune/kernel/capture/captured_operand.h"
+#include "attune/kernel/capture/signature.h"
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/base/data_type.h"
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/spool_format.h"
 
 namespace attune::capture {
 

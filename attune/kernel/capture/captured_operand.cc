@@ -1,4 +1,4 @@
-#include "attune/capture/captured_operand.h"
+#include "attune/kernel/capture/captured_operand.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/element.h"
-#include "attune/capture/signature.h"
+#include "attune/kernel/capture/signature.h"
 
 namespace attune::capture {
 namespace {

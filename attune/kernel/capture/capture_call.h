@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/capture/capture_folder.h"
+#include "attune/kernel/capture/capture_folder.h"
 
 namespace attune::capture {
 

@@ -1,4 +1,4 @@
-#include "attune/capture/capture_call.h"
+#include "attune/kernel/capture/capture_call.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "attune/capture/new_folder.h"
+#include "attune/kernel/capture/new_folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

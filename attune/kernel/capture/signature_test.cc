@@ -1,4 +1,4 @@
-#include "attune/capture/signature.h"
+#include "attune/kernel/capture/signature.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

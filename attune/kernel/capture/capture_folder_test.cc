@@ -1,11 +1,11 @@
-#include "attune/capture/capture_folder.h"
+#include "attune/kernel/capture/capture_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
-#include "attune/capture/sample_launch_test.h"
+#include "attune/kernel/capture/sample_launch_test.h"
 
 namespace attune::capture {
 namespace {

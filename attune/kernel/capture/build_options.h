@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/capture/signature.h"
+#include "attune/kernel/capture/signature.h"
 #include "attune/space/config.h"
 
 namespace attune::capture {

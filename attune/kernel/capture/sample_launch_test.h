@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/capture/captured_launch.h"
+#include "attune/kernel/capture/captured_launch.h"
 
 namespace attune::capture {
 

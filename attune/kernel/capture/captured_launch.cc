@@ -1,4 +1,4 @@
-#include "attune/capture/captured_launch.h"
+#include "attune/kernel/capture/captured_launch.h"
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/capture/spool_format.h"
+#include "attune/kernel/capture/spool_format.h"
 
 namespace attune::capture {
 
