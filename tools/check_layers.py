@@ -9,7 +9,7 @@ Prints one line for each violation, `file:line: what is wrong`, and exits 1 if t
   TEST_LIBRARIES names), and DEPENDS names only modules lower in ORDER.
 * Nothing under attune/ includes backends/, storage/, runtime/ or apps/. A backend or storage includes its own
   folder at any depth, and another one only if DEPENDS or SOURCES names it. runtime/ wires all of them together.
-* Core includes nothing of extensions/, and an extension nothing of another one.
+* Core includes nothing of extensions/, and an extension nothing of another one. A module of an extension keeps to its DEPENDS.
 * The sides that must not meet (FORBIDDEN) do not, not even through a third module.
 * The struct of an operator's problems (attune/ops/operators.inc lists the operators) is named only in its folder of attune/ops,
   in folders of operators in backends, in tests and benches, and in files about one operator (ABOUT_ONE_OPERATOR).
@@ -25,7 +25,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ("base problem space trial model device solver kernel compile measure verify search replay seer profile record formats miopen index tuner "
+ORDER = ("base problem space trial model device solver kernel compile measure verify search replay profile record formats miopen index tuner "
          "library fin dispatch tunable session jobs queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
@@ -96,9 +96,9 @@ class Module:
 
 
 def read_modules(root):
-    """Every module under attune/, backends/, storage/ and runtime/, by name."""
+    """Every module under attune/, backends/, storage/, runtime/ and extensions/, by name."""
     modules = {}
-    for top in ("attune", "backends", "storage", "runtime"):
+    for top in ("attune", "backends", "storage", "runtime", "extensions"):
         for path in sorted((root / top).rglob("CMakeLists.txt")):
             text = re.sub(r"#.*", "", path.read_text())
             for kind, body in CALL.findall(text):
@@ -171,7 +171,10 @@ def check_includes(modules, root):
     families = {module.name: family(module.folder, root) for module in modules.values()}
     owners = {}
     for module in modules.values():
-        owners.setdefault(families[module.name], []).append(module)
+        if families[module.name] is None:
+            yield from check_sources_of_extension(module, families, root)
+        else:
+            owners.setdefault(families[module.name], []).append(module)
     for name, members in owners.items():
         allowed = {name}
         for member in members:
@@ -190,6 +193,15 @@ def check_includes(modules, root):
             if is_test and not core:
                 continue
             yield from check_file_includes(path, root, name, for_tests if is_test else allowed)
+
+
+def check_sources_of_extension(module, families, root):
+    """A module of an extension shares its folder with verbs, so that its sources say what belongs to it."""
+    allowed = {families.get(d) or d for d in module.depends}
+    for source in module.sources:
+        for path in (module.folder / source, (module.folder / source).with_suffix(".h")):
+            if path.is_file():
+                yield from check_file_includes(path, root, f"extensions/{module.name}", allowed)
 
 
 def check_file_includes(path, root, module, allowed):

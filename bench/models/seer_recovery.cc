@@ -8,7 +8,7 @@
 #include <string>
 
 #include "attune/base/random.h"
-#include "attune/seer/synthetic.h"
+#include "extensions/models/seer/synthetic.h"
 
 namespace attune::bench {
 namespace {

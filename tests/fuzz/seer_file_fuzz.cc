@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "attune/seer/seer_file.h"
+#include "extensions/models/seer/seer_file.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attune/seer/kernel_record.h"
-#include "attune/seer/operator_models.h"
+#include "extensions/models/seer/kernel_record.h"
+#include "extensions/models/seer/operator_models.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -3,7 +3,7 @@
 
 #include "attune/model/model_file.h"
 #include "attune/model/shape_features.h"
-#include "attune/seer/seer_file.h"
+#include "extensions/models/seer/seer_file.h"
 #include "tests/golden/golden_file.h"
 
 namespace attune {

@@ -15,8 +15,8 @@
 #include "apps/attune/wait_notice.h"
 #include "attune/base/file.h"
 #include "attune/base/steady_time.h"
-#include "attune/seer/grids.h"
 #include "extensions/models/seer/device_probe.h"
+#include "extensions/models/seer/grids.h"
 #include "extensions/models/seer/seer_verbs.h"
 #include "runtime/machine_lock.h"
 

@@ -10,9 +10,9 @@
 #include "attune/device/call_counter.h"
 #include "attune/device/launch_observer.h"
 #include "attune/problem/problem.h"
-#include "attune/seer/collection.h"
 #include "attune/solver/layer_library.h"
 #include "attune/solver/solver.h"
+#include "extensions/models/seer/collection.h"
 #include "runtime/places.h"
 
 namespace attune::seer {

@@ -10,8 +10,8 @@
 #include "apps/attune/replaced_file.h"
 #include "attune/base/file.h"
 #include "attune/kernel/multiprocessor.h"
-#include "attune/seer/collection.h"
-#include "attune/seer/profiler_csv.h"
+#include "extensions/models/seer/collection.h"
+#include "extensions/models/seer/profiler_csv.h"
 #include "extensions/models/seer/seer_verbs.h"
 
 namespace attune::seer {

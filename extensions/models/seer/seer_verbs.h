@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/attune/verbs.h"
-#include "attune/seer/evaluation.h"
-#include "attune/seer/seer_file.h"
+#include "extensions/models/seer/evaluation.h"
+#include "extensions/models/seer/seer_file.h"
 
 namespace attune::seer {
 
