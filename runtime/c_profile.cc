@@ -13,9 +13,9 @@
 #include <fmt/ranges.h>
 
 #include "attune/base/struct_size.h"
+#include "attune/library/profiler_runner.h"
+#include "attune/library/result_journal.h"
 #include "attune/profile.h"
-#include "attune/profile/profiler_runner.h"
-#include "attune/profile/result_journal.h"
 #include "runtime/c_runtime.h"
 #include "runtime/places.h"
 #include "runtime/profiled_devices.h"

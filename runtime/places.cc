@@ -11,7 +11,7 @@
 
 #include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
-#include "attune/fin/fin_library.h"
+#include "attune/library/fin/fin_library.h"
 #include "attune/library/library_backend.h"
 #include "attune/library/tool_library.h"
 #include "attune/solver/plugin.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/profile/profiler_runner.h"
+#include "attune/library/profiler_runner.h"
 #include "attune/solver/backend.h"
 #include "runtime/machine_lock.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "attune/profile/json_line.h"
+#include "attune/library/json_line.h"
 #include "attune/record/record.h"
 #include "attune/record/select.h"
 #include "attune/trial/trial.h"

@@ -13,9 +13,9 @@
 #include "attune/base/text.h"
 #include "attune/base/usable_cores.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/library/profiler_runner.h"
 #include "attune/library/program_failure.h"
 #include "attune/problem/other_op.h"
-#include "attune/profile/profiler_runner.h"
 
 namespace attune {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "apps/attune/session/solver_survey.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/fin/fin_library.h"
-#include "attune/fin/fin_request.h"
+#include "attune/library/fin/fin_library.h"
+#include "attune/library/fin/fin_request.h"
 
 namespace attune::miopen {
 namespace {

@@ -13,7 +13,7 @@
 #include "apps/attune/table.h"
 #include "attune/base/file.h"
 #include "attune/base/gzip.h"
-#include "attune/profile/json_line.h"
+#include "attune/library/json_line.h"
 #include "attune/replay/replay.h"
 #include "attune/search/searcher.h"
 #include "attune/space/config.h"

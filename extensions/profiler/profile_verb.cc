@@ -20,9 +20,9 @@
 #include "attune/base/file.h"
 #include "attune/base/split.h"
 #include "attune/base/steady_time.h"
-#include "attune/profile/command_file.h"
-#include "attune/profile/profiler_runner.h"
-#include "attune/profile/result_journal.h"
+#include "attune/library/command_file.h"
+#include "attune/library/profiler_runner.h"
+#include "attune/library/result_journal.h"
 #include "runtime/profiled_devices.h"
 
 namespace attune {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attune/fin/fin_response.h"
+#include "attune/library/fin/fin_response.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attune/profile/command_line.h"
-#include "attune/profile/profiler_output.h"
+#include "attune/library/command_line.h"
+#include "attune/library/profiler_output.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

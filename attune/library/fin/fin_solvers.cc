@@ -1,4 +1,4 @@
-#include "attune/fin/fin_solvers.h"
+#include "attune/library/fin/fin_solvers.h"
 
 #include <map>
 #include <memory>

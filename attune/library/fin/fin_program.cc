@@ -1,4 +1,4 @@
-#include "attune/fin/fin_program.h"
+#include "attune/library/fin/fin_program.h"
 
 #include <memory>
 #include <optional>

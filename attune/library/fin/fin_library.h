@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/fin/fin_program.h"
-#include "attune/fin/fin_request.h"
-#include "attune/fin/fin_response.h"
+#include "attune/library/fin/fin_program.h"
+#include "attune/library/fin/fin_request.h"
+#include "attune/library/fin/fin_response.h"
 #include "attune/library/library.h"
 #include "attune/miopen/solver_candidate.h"
 

@@ -1,4 +1,4 @@
-#include "attune/profile/profiler_output.h"
+#include "attune/library/profiler_output.h"
 
 #include <iterator>
 #include <map>

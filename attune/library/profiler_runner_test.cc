@@ -1,4 +1,4 @@
-#include "attune/profile/profiler_runner.h"
+#include "attune/library/profiler_runner.h"
 
 #include <atomic>
 #include <set>

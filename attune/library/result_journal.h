@@ -10,9 +10,9 @@
 
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
-#include "attune/profile/command_file.h"
-#include "attune/profile/json_line.h"
-#include "attune/profile/profiler_runner.h"
+#include "attune/library/command_file.h"
+#include "attune/library/json_line.h"
+#include "attune/library/profiler_runner.h"
 
 namespace attune {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/fin/fin_response.h"
-#include "attune/fin/fin_step.h"
+#include "attune/library/fin/fin_response.h"
+#include "attune/library/fin/fin_step.h"
 #include "attune/ops/conv/conv.h"
 
 namespace attune::fin {

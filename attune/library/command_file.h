@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/profile/command_line.h"
+#include "attune/library/command_line.h"
 
 namespace attune {
 

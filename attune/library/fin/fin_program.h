@@ -9,8 +9,8 @@
 
 #include "attune/base/process_variables.h"
 #include "attune/base/status.h"
-#include "attune/fin/fin_request.h"
-#include "attune/fin/fin_response.h"
+#include "attune/library/fin/fin_request.h"
+#include "attune/library/fin/fin_response.h"
 
 namespace attune::fin {
 

@@ -1,4 +1,4 @@
-#include "attune/profile/command_line.h"
+#include "attune/library/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

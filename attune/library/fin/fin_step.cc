@@ -1,4 +1,4 @@
-#include "attune/fin/fin_step.h"
+#include "attune/library/fin/fin_step.h"
 
 #include <cassert>
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "attune/fin/fin_program.h"
-#include "attune/fin/fin_request.h"
+#include "attune/library/fin/fin_program.h"
+#include "attune/library/fin/fin_request.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"

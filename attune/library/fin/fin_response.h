@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/fin/fin_step.h"
+#include "attune/library/fin/fin_step.h"
 #include "attune/miopen/kernel_db.h"
 
 namespace attune::fin {

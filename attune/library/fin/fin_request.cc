@@ -1,4 +1,4 @@
-#include "attune/fin/fin_request.h"
+#include "attune/library/fin/fin_request.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "attune/profile/command_file.h"
+#include "attune/library/command_file.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "attune/profile/json_line.h"
+#include "attune/library/json_line.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // `fin` as a real process, with every fault of it, through a program that stands in for it.
-#include "attune/fin/fin_program.h"
+#include "attune/library/fin/fin_program.h"
 
 #include <sys/types.h>
 

@@ -20,7 +20,7 @@
 #include "attune/base/process_variables.h"
 #include "attune/base/program_run.h"
 #include "attune/base/status.h"
-#include "attune/profile/profiler_output.h"
+#include "attune/library/profiler_output.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/fin/fin_library.h"
+#include "attune/library/fin/fin_library.h"
 
 #include <charconv>
 #include <filesystem>
@@ -11,8 +11,8 @@
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
 #include "attune/base/text.h"
-#include "attune/fin/fin_request.h"
-#include "attune/fin/fin_solvers.h"
+#include "attune/library/fin/fin_request.h"
+#include "attune/library/fin/fin_solvers.h"
 #include "attune/miopen/perf_db.h"
 #include "attune/ops/conv/conv.h"
 

@@ -1,4 +1,4 @@
-#include "attune/profile/result_journal.h"
+#include "attune/library/result_journal.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

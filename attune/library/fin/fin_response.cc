@@ -1,4 +1,4 @@
-#include "attune/fin/fin_response.h"
+#include "attune/library/fin/fin_response.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // Convolutions of MIOpen as candidates: compiled, timed, kept apart.
-#include "attune/fin/fin_library.h"
+#include "attune/library/fin/fin_library.h"
 
 #include <cstdlib>
 #include <tuple>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/compile/kernel_cache.h"
-#include "attune/fin/fin_request.h"
+#include "attune/library/fin/fin_request.h"
 #include "attune/library/library_evaluator.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/ops/conv/conv.h"
