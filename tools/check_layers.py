@@ -55,7 +55,7 @@ IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread"
 ABOUT_ONE_OPERATOR = re.compile(
     r"(runtime/c_runtime\.cc|attune/(tunable|miopen|library/fin)/.*|attune/formats/(tunable|export)\w*\.(cc|h)|"
     r"attune/model/((conv|gemm)_features|tiled_launches)\.(cc|h)|attune/index/timed_products\.h|"
-    r"extensions/models/.*|apps/attune/imported_best\.cc)$")
+    r"extensions/(miopen|models)/.*|apps/attune/imported_best\.cc)$")
 
 # Sources that only tests link.
 FOR_TESTS = re.compile(r"_test$|^test_|^sample_|^naive_reference$|^result_error$")

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "attune/miopen/time_samples.h"
 #include "bench/figures.h"
+#include "extensions/models/time_samples.h"
 
 namespace attune::bench {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/labels.h"
-#include "attune/miopen/difference.h"
+#include "extensions/miopen/databases/difference.h"
 #include "extensions/miopen/miopen_verbs.h"
 #include "extensions/miopen/output.h"
 

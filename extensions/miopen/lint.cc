@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/counted.h"
-#include "attune/miopen/consistency.h"
+#include "extensions/miopen/databases/consistency.h"
 #include "extensions/miopen/miopen_verbs.h"
 
 namespace attune::miopen {

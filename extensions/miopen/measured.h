@@ -8,7 +8,7 @@
 #include "apps/attune/application.h"
 #include "apps/attune/session/golden_part.h"
 #include "attune/base/status.h"
-#include "attune/miopen/measured_db.h"
+#include "extensions/miopen/databases/measured_db.h"
 
 namespace attune::miopen {
 

@@ -10,7 +10,7 @@
 
 #include "apps/attune/counted.h"
 #include "apps/attune/replaced_file.h"
-#include "attune/miopen/merge.h"
+#include "extensions/miopen/databases/merge.h"
 #include "extensions/miopen/miopen_verbs.h"
 #include "extensions/miopen/output.h"
 #include "storage/miopen/kernel_table.h"

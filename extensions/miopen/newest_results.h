@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "attune/miopen/measured_db.h"
 #include "attune/record/record_store.h"
+#include "extensions/miopen/databases/measured_db.h"
 
 namespace attune::miopen {
 

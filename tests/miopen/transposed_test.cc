@@ -9,9 +9,9 @@
 
 #include "attune/formats/problem_line.h"
 #include "attune/miopen/conv_keys.h"
-#include "attune/miopen/measured_db.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/ops/conv/conv.h"
+#include "extensions/miopen/databases/measured_db.h"
 
 namespace attune::miopen {
 namespace {

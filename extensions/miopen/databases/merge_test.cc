@@ -1,4 +1,4 @@
-#include "attune/miopen/merge.h"
+#include "extensions/miopen/databases/merge.h"
 
 #include <algorithm>
 #include <string>

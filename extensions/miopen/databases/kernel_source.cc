@@ -1,4 +1,4 @@
-#include "attune/miopen/kernel_source.h"
+#include "extensions/miopen/databases/kernel_source.h"
 
 #include <algorithm>
 #include <iterator>

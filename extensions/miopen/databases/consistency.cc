@@ -1,4 +1,4 @@
-#include "attune/miopen/consistency.h"
+#include "extensions/miopen/databases/consistency.h"
 
 #include <algorithm>
 #include <set>
@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "attune/miopen/conv_keys.h"
-#include "attune/miopen/kernel_source.h"
 #include "attune/miopen/solver_catalogue.h"
 #include "attune/problem/text_error.h"
+#include "extensions/miopen/databases/kernel_source.h"
 
 namespace attune::miopen {
 namespace {

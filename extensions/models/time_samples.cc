@@ -1,4 +1,4 @@
-#include "attune/miopen/time_samples.h"
+#include "extensions/models/time_samples.h"
 
 #include "attune/miopen/conv_keys.h"
 #include "attune/model/shape_features.h"

@@ -1,4 +1,4 @@
-#include "attune/miopen/measured_db.h"
+#include "extensions/miopen/databases/measured_db.h"
 
 #include <string>
 #include <vector>

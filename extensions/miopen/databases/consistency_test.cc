@@ -1,4 +1,4 @@
-#include "attune/miopen/consistency.h"
+#include "extensions/miopen/databases/consistency.h"
 
 #include <set>
 #include <string>
@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/miopen/kernel_source.h"
 #include "attune/miopen/solver_catalogue.h"
 #include "attune/miopen/test_findings.h"
+#include "extensions/miopen/databases/kernel_source.h"
 
 namespace attune::miopen {
 namespace {

@@ -1,4 +1,4 @@
-#include "attune/miopen/difference.h"
+#include "extensions/miopen/databases/difference.h"
 
 #include <string>
 #include <vector>
