@@ -20,10 +20,10 @@
 
 #include "attune/attune.h"
 #include "attune/base/random.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/import_lines.h"
 #include "attune/index/choice_index.h"
 #include "attune/index/import_index.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/import_lines.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/record/record_store.h"
 #include "bench/figures.h"

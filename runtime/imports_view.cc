@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/file_size_signal.h"
+#include "attune/formats/miopen/imported_choice.h"
 #include "attune/index/import_index.h"
-#include "attune/miopen/imported_choice.h"
 #include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
 #include "storage/sql/sql_store.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
+#include "attune/formats/miopen/import_lines.h"
 #include "attune/index/import_index.h"
-#include "attune/miopen/import_lines.h"
 #include "runtime/request.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"

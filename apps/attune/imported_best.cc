@@ -8,9 +8,9 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/table.h"
-#include "attune/miopen/batch_norm_key.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/imported_choice.h"
+#include "attune/formats/miopen/batch_norm_key.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/imported_choice.h"
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 

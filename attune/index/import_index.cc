@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/file_name.h"
+#include "attune/formats/miopen/import_lines.h"
 #include "attune/index/index_builder.h"
 #include "attune/index/index_file.h"
 #include "attune/index/index_writer.h"
 #include "attune/index/turn_file.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/file_name.h"
-#include "attune/miopen/import_lines.h"
 #include "attune/problem/escaping.h"
 
 namespace attune {

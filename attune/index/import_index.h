@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "attune/base/status.h"
+#include "attune/formats/miopen/imported_choice.h"
 #include "attune/index/choice_index.h"
-#include "attune/miopen/imported_choice.h"
 #include "attune/problem/target.h"
 #include "attune/record/import_store.h"
 #include "attune/trial/choice_source.h"

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/import_lines.h"
 #include "attune/index/index_writer.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/import_lines.h"
 #include "tests/conformance/store/temporary_folder.h"
 
 namespace attune {

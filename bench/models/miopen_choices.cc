@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
+#include "attune/formats/miopen/bzip2.h"
 #include "attune/index/fitting.h"
-#include "attune/miopen/bzip2.h"
 #include "attune/model/choice_regressor.h"
 #include "attune/model/shape_features.h"
 #include "bench/models/cost.h"

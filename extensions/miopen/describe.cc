@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/counted.h"
-#include "attune/miopen/bzip2.h"
+#include "attune/formats/miopen/bzip2.h"
 #include "extensions/miopen/miopen_verbs.h"
 
 namespace attune::miopen {

@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "apps/attune/counted.h"
-#include "attune/miopen/import_lines.h"
-#include "attune/miopen/imported_choice.h"
+#include "attune/formats/miopen/import_lines.h"
+#include "attune/formats/miopen/imported_choice.h"
 #include "extensions/miopen/databases/measured_db.h"
 #include "extensions/miopen/databases/merge.h"
 #include "extensions/miopen/measured.h"

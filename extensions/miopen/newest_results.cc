@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "attune/miopen/solver_candidate.h"
+#include "attune/formats/miopen/solver_candidate.h"
 #include "attune/record/select.h"
 
 namespace attune::miopen {

@@ -10,9 +10,9 @@
 #include "apps/attune/terminal.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/status.h"
-#include "attune/miopen/file_name.h"
-#include "attune/miopen/find_db.h"
-#include "attune/miopen/perf_db.h"
+#include "attune/formats/miopen/file_name.h"
+#include "attune/formats/miopen/find_db.h"
+#include "attune/formats/miopen/perf_db.h"
 #include "storage/miopen/perf_tables.h"
 
 namespace attune::miopen {

@@ -5,7 +5,7 @@
 
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
-#include "attune/miopen/kernel_db.h"
+#include "attune/formats/miopen/kernel_db.h"
 #include "extensions/miopen/measured.h"
 
 namespace attune::miopen {

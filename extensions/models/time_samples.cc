@@ -1,6 +1,6 @@
 #include "extensions/models/time_samples.h"
 
-#include "attune/miopen/conv_keys.h"
+#include "attune/formats/miopen/conv_keys.h"
 #include "attune/model/shape_features.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"

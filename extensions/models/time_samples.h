@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/miopen/find_db.h"
+#include "attune/formats/miopen/find_db.h"
 #include "attune/model/feature_row.h"
 
 namespace attune::miopen {

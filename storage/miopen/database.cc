@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "attune/miopen/bzip2.h"
-#include "attune/miopen/kernel_db.h"
+#include "attune/formats/miopen/bzip2.h"
+#include "attune/formats/miopen/kernel_db.h"
 #include "storage/miopen/kernel_table.h"
 
 namespace attune::miopen {

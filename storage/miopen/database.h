@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/miopen/file_name.h"
-#include "attune/miopen/find_db.h"
-#include "attune/miopen/finding.h"
+#include "attune/formats/miopen/file_name.h"
+#include "attune/formats/miopen/find_db.h"
+#include "attune/formats/miopen/finding.h"
 #include "storage/miopen/perf_tables.h"
 
 namespace attune::miopen {

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "attune/base/status.h"
-#include "attune/miopen/finding.h"
-#include "attune/miopen/kernel_db.h"
+#include "attune/formats/miopen/finding.h"
+#include "attune/formats/miopen/kernel_db.h"
 
 namespace attune::miopen {
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/random.h"
-#include "attune/miopen/file_name.h"
+#include "attune/formats/miopen/file_name.h"
 #include "storage/miopen/database.h"
 #include "storage/miopen/kernel_table.h"
 #include "tests/miopen/sample_databases.h"

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/file_name.h"
-#include "attune/miopen/text_db.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/file_name.h"
+#include "attune/formats/miopen/text_db.h"
 #include "attune/problem/text_error.h"
 #include "storage/miopen/sqlite_file.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/miopen/finding.h"
-#include "attune/miopen/perf_db.h"
+#include "attune/formats/miopen/finding.h"
+#include "attune/formats/miopen/perf_db.h"
 
 namespace attune::miopen {
 

@@ -13,7 +13,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/unique_fd.h"
-#include "attune/miopen/bzip2.h"
+#include "attune/formats/miopen/bzip2.h"
 #include "attune/problem/text_error.h"
 
 namespace attune::miopen {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "attune/miopen/bzip2.h"
+#include "attune/formats/miopen/bzip2.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "attune/miopen/find_db.h"
+#include "attune/formats/miopen/find_db.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace attune::miopen {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attune/miopen/import_lines.h"
-#include "attune/miopen/imported_choice.h"
+#include "attune/formats/miopen/import_lines.h"
+#include "attune/formats/miopen/imported_choice.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace attune::miopen {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attune/miopen/kernel_db.h"
+#include "attune/formats/miopen/kernel_db.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

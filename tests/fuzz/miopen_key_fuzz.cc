@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "attune/miopen/batch_norm_key.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/file_name.h"
+#include "attune/formats/miopen/batch_norm_key.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/file_name.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace attune::miopen {

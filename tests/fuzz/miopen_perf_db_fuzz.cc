@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "attune/miopen/perf_db.h"
+#include "attune/formats/miopen/perf_db.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
-#include "attune/miopen/import_lines.h"
+#include "attune/formats/miopen/import_lines.h"
 #include "extensions/miopen/miopen_verbs.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"

@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/import_lines.h"
-#include "attune/miopen/imported_choice.h"
-#include "attune/miopen/solver_candidate.h"
-#include "attune/miopen/solver_catalogue.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/import_lines.h"
+#include "attune/formats/miopen/imported_choice.h"
+#include "attune/formats/miopen/solver_candidate.h"
+#include "attune/formats/miopen/solver_catalogue.h"
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/ops/conv/conv.h"
 #include "storage/sql/sql_store.h"

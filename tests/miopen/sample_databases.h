@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "attune/miopen/finding.h"
+#include "attune/formats/miopen/finding.h"
 
 namespace attune::miopen {
 

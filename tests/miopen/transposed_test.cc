@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/solver_candidate.h"
 #include "attune/formats/problem_line.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/solver_candidate.h"
 #include "attune/ops/conv/conv.h"
 #include "extensions/miopen/databases/measured_db.h"
 

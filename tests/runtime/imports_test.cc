@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/attune.hpp"
+#include "attune/formats/miopen/import_lines.h"
 #include "attune/index/import_index.h"
-#include "attune/miopen/import_lines.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/record/record_store.h"
 #include "storage/sql/sql_store.h"

@@ -11,9 +11,9 @@
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
 #include "attune/base/text.h"
+#include "attune/formats/miopen/perf_db.h"
 #include "attune/library/fin/fin_request.h"
 #include "attune/library/fin/fin_solvers.h"
-#include "attune/miopen/perf_db.h"
 #include "attune/ops/conv/conv.h"
 
 namespace attune::fin {

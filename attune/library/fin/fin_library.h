@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/formats/miopen/solver_candidate.h"
 #include "attune/library/fin/fin_program.h"
 #include "attune/library/fin/fin_request.h"
 #include "attune/library/fin/fin_response.h"
 #include "attune/library/library.h"
-#include "attune/miopen/solver_candidate.h"
 
 namespace attune::fin {
 

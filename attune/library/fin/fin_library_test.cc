@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/compile/kernel_cache.h"
+#include "attune/formats/miopen/solver_candidate.h"
 #include "attune/library/fin/fin_request.h"
 #include "attune/library/library_evaluator.h"
-#include "attune/miopen/solver_candidate.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/formats/miopen/kernel_db.h"
 #include "attune/library/fin/fin_step.h"
-#include "attune/miopen/kernel_db.h"
 
 namespace attune::fin {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/fingerprint.h"
-#include "attune/miopen/solver_candidate.h"
+#include "attune/formats/miopen/solver_candidate.h"
 #include "attune/ops/conv/conv.h"
 
 namespace attune::fin {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/solver_catalogue.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/solver_catalogue.h"
 #include "attune/problem/text_error.h"
 #include "extensions/miopen/databases/kernel_source.h"
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "attune/miopen/find_db.h"
-#include "attune/miopen/finding.h"
-#include "attune/miopen/perf_db.h"
+#include "attune/formats/miopen/find_db.h"
+#include "attune/formats/miopen/finding.h"
+#include "attune/formats/miopen/perf_db.h"
 
 namespace attune::miopen {
 

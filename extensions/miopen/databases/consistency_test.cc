@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/miopen/solver_catalogue.h"
-#include "attune/miopen/test_findings.h"
+#include "attune/formats/miopen/solver_catalogue.h"
+#include "attune/formats/miopen/test_findings.h"
 #include "extensions/miopen/databases/kernel_source.h"
 
 namespace attune::miopen {

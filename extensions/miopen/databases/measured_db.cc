@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "attune/base/status.h"
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/solver_candidate.h"
-#include "attune/miopen/solver_catalogue.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/solver_candidate.h"
+#include "attune/formats/miopen/solver_catalogue.h"
 #include "attune/ops/conv/conv.h"
 
 namespace attune::miopen {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "attune/miopen/find_db.h"
-#include "attune/miopen/perf_db.h"
+#include "attune/formats/miopen/find_db.h"
+#include "attune/formats/miopen/perf_db.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
 

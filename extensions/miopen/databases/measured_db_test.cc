@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/miopen/conv_keys.h"
-#include "attune/miopen/solver_candidate.h"
-#include "attune/miopen/test_findings.h"
+#include "attune/formats/miopen/conv_keys.h"
+#include "attune/formats/miopen/solver_candidate.h"
+#include "attune/formats/miopen/test_findings.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 

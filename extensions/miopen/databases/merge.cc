@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "attune/miopen/conv_keys.h"
+#include "attune/formats/miopen/conv_keys.h"
 
 namespace attune::miopen {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "attune/miopen/find_db.h"
-#include "attune/miopen/perf_db.h"
+#include "attune/formats/miopen/find_db.h"
+#include "attune/formats/miopen/perf_db.h"
 
 namespace attune::miopen {
 

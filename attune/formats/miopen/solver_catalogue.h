@@ -1,0 +1,38 @@
+// Convolution solvers of MIOpen, by the names that its databases have for them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attune/formats/miopen/conv_words.h"
+
+namespace attune::miopen {
+
+enum class Algorithm { kDirect, kWinograd, kImplicitGemm, kGemm, kFft };
+
+struct SolverFacts {
+  std::string_view name;  // As databases have it: "ConvOclBwdWrW2<16>".
+  int id = 0;             // As the API has it; never used again for another one.
+  Algorithm algorithm = Algorithm::kDirect;
+  bool is_tunable = false;  // Has a row in a perf-db.
+  bool is_removed = false;  // MIOpen passes over what databases say of it.
+};
+
+// Sorted by name.
+std::span<const SolverFacts> KnownSolvers();
+// Null for a name that no version up to 3.3 gave to a convolution solver.
+const SolverFacts* FindSolver(std::string_view name);
+
+// "miopenConvolutionFwdAlgoDirect".
+std::string AlgorithmName(Direction direction, Algorithm algorithm);
+
+struct DirectedAlgorithm {
+  Direction direction = Direction::kForward;
+  Algorithm algorithm = Algorithm::kDirect;
+};
+// The inverse, for the 14 names that there are and the one that there was.
+std::optional<DirectedAlgorithm> ParseAlgorithm(std::string_view name);
+
+}  // namespace attune::miopen
