@@ -9,8 +9,8 @@
 #include "attune/fleet/artifact_store.h"
 #include "attune/fleet/fleet_store.h"
 #include "attune/fleet/job_doer.h"
-#include "attune/jobs/job_store.h"
 #include "attune/queue/job_queue.h"
+#include "attune/session/job_store.h"
 #include "attune/session/session_store.h"
 
 namespace attune {

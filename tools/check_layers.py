@@ -26,11 +26,11 @@ import re
 import sys
 
 ORDER = ("base problem space trial model device solver kernel compile measure verify search replay record formats index tuner "
-         "library dispatch tunable session jobs queue fleet runtime").split()
+         "library dispatch tunable session queue fleet runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {
-    "dispatch": {"measure", "verify", "search", "tuner", "jobs"},
+    "dispatch": {"measure", "verify", "search", "tuner", "session"},
     "search": {"device", "solver", "compile", "measure", "verify", "record"},
     "replay": {"device", "solver", "compile", "measure", "verify", "record"},
     "seer": {"device", "solver", "compile", "measure", "verify", "record"},
@@ -39,7 +39,6 @@ FORBIDDEN = {
     # decides who wins, and through it the interface in `device`, which has no code.
     "record": {"solver", "compile", "verify", "tuner"},
     "session": {"solver", "compile", "verify", "tuner"},
-    "jobs": {"solver", "compile", "verify", "tuner"},
     # What hands out jobs knows nothing of how one is done.
     "fleet": {"solver", "compile", "verify", "tuner"},
     "sql": {"solver", "compile", "verify", "tuner"},

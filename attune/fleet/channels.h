@@ -1,8 +1,8 @@
 // Which channel the jobs of a session go through.
 #pragma once
 
-#include "attune/jobs/job.h"
 #include "attune/queue/channel.h"
+#include "attune/session/job.h"
 #include "attune/session/session.h"
 
 namespace attune {

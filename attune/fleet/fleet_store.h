@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job.h"
 #include "attune/queue/job_message.h"
+#include "attune/session/job.h"
 #include "attune/session/session.h"
 
 namespace attune {

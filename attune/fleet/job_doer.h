@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "attune/session/session.h"
 
 namespace attune {

@@ -8,8 +8,8 @@
 
 #include "attune/base/status.h"
 #include "attune/fleet/fleet_store.h"
-#include "attune/jobs/job_store.h"
 #include "attune/queue/job_queue.h"
+#include "attune/session/job_store.h"
 
 namespace attune {
 

@@ -17,7 +17,7 @@
 #include "attune/fleet/housekeeper.h"
 #include "attune/fleet/job_doer.h"
 #include "attune/fleet/reconcile.h"
-#include "attune/jobs/lease_keeper.h"
+#include "attune/session/lease_keeper.h"
 
 namespace attune {
 

@@ -4,7 +4,7 @@
 #include <compare>
 #include <string>
 
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 
 namespace attune {
 

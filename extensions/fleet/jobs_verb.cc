@@ -16,7 +16,7 @@
 #include "apps/attune/table.h"
 #include "attune/base/text.h"
 #include "attune/base/user_at_host.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "attune/trial/match_policy.h"
 #include "extensions/fleet/fleet_queue.h"
 #include "extensions/fleet/fleet_verbs.h"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "attune/session/session_store.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "storage/sql/job_rows.h"
 #include "storage/sql/transaction.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "storage/sql/transaction.h"
 
 namespace attune::sql {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
 #include "tests/servers/database_test.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 #include "attune/session/session.h"
 #include "storage/sql/connection.h"
 #include "storage/sql/text_table.h"

@@ -1,5 +1,5 @@
 // The JobStore over a database.
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 
 #include <algorithm>
 #include <functional>

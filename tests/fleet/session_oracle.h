@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "attune/jobs/job.h"
 #include "attune/record/record.h"
+#include "attune/session/job.h"
 
 namespace attune {
 

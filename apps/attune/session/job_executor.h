@@ -13,8 +13,8 @@
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/workshop.h"
 #include "attune/base/status.h"
-#include "attune/jobs/job_store.h"
 #include "attune/record/record_store.h"
+#include "attune/session/job_store.h"
 #include "attune/session/withheld_ends.h"
 #include "attune/tuner/tuner.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job.h"
 #include "attune/record/record_store.h"
+#include "attune/session/job.h"
 #include "attune/space/config.h"
 #include "attune/trial/candidate.h"
 

@@ -15,7 +15,7 @@
 #include "apps/attune/session/lease_owner.h"
 #include "apps/attune/session/stale_queue.h"
 #include "attune/base/steady_time.h"
-#include "attune/jobs/lease_keeper.h"
+#include "attune/session/lease_keeper.h"
 
 namespace attune {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/workshop.h"
 #include "attune/base/status.h"
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 
 namespace attune {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 #include "attune/session/session_store.h"
 
 namespace attune {

@@ -11,7 +11,7 @@
 #include "apps/attune/session/solver_survey.h"
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 #include "attune/session/solver_table.h"
 
 namespace attune {

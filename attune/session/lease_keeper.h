@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 
 #include <array>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 
 #include <algorithm>
 #include <utility>

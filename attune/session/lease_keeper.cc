@@ -1,4 +1,4 @@
-#include "attune/jobs/lease_keeper.h"
+#include "attune/session/lease_keeper.h"
 
 #include <chrono>
 #include <utility>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 #include "attune/session/solver_table.h"
 
 namespace attune {

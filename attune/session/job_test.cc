@@ -1,8 +1,8 @@
-#include "attune/jobs/job.h"
+#include "attune/session/job.h"
 
 #include <gtest/gtest.h>
 
-#include "attune/jobs/job_store.h"
+#include "attune/session/job_store.h"
 
 namespace attune {
 namespace {
