@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "attune/base/fingerprint.h"
-#include "attune/fleet/database_queue.h"
-#include "attune/fleet/publisher.h"
-#include "attune/fleet/worker.h"
 #include "attune/ops/gemm/gemm.h"
 #include "bench/figures.h"
-#include "storage/nats/nats_queue.h"
+#include "extensions/fleet/nats/nats_queue.h"
+#include "extensions/fleet/workers/database_queue.h"
+#include "extensions/fleet/workers/publisher.h"
+#include "extensions/fleet/workers/worker.h"
 #include "storage/sql/servers/database_servers.h"
 #include "storage/sql/sql_store.h"
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "attune/fleet/artifact_store.h"
-#include "attune/fleet/fleet_store.h"
-#include "attune/fleet/job_doer.h"
-#include "attune/queue/job_queue.h"
+#include "attune/session/artifact_store.h"
+#include "attune/session/fleet_store.h"
 #include "attune/session/job_store.h"
 #include "attune/session/session_store.h"
+#include "extensions/fleet/queue/job_queue.h"
+#include "extensions/fleet/workers/job_doer.h"
 
 namespace attune {
 

@@ -26,7 +26,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial model device solver kernel compile measure verify search replay record formats index tuner "
-         "library dispatch tunable session queue fleet runtime").split()
+         "library dispatch tunable session runtime").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

@@ -7,9 +7,9 @@
 
 #include "apps/attune/session/lease_owner.h"
 #include "apps/attune/terminal.h"
-#include "attune/fleet/database_queue.h"
-#include "attune/fleet/publisher.h"
-#include "storage/nats/nats_queue.h"
+#include "extensions/fleet/nats/nats_queue.h"
+#include "extensions/fleet/workers/database_queue.h"
+#include "extensions/fleet/workers/publisher.h"
 
 namespace attune {
 namespace {

@@ -9,9 +9,9 @@
 #include "apps/attune/application.h"
 #include "attune/base/outage_log.h"
 #include "attune/base/status.h"
-#include "attune/fleet/fleet_store.h"
-#include "attune/queue/job_queue.h"
+#include "attune/session/fleet_store.h"
 #include "attune/session/session.h"
+#include "extensions/fleet/queue/job_queue.h"
 
 namespace attune {
 

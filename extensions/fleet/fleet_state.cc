@@ -4,7 +4,7 @@
 
 #include "apps/attune/counted.h"
 #include "attune/base/unix_time.h"
-#include "attune/fleet/channels.h"
+#include "extensions/fleet/workers/channels.h"
 
 namespace attune {
 namespace {

@@ -10,9 +10,9 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/table.h"
 #include "attune/base/status.h"
-#include "attune/fleet/fleet_store.h"
-#include "attune/queue/job_queue.h"
+#include "attune/session/fleet_store.h"
 #include "attune/session/session.h"
+#include "extensions/fleet/queue/job_queue.h"
 
 namespace attune {
 

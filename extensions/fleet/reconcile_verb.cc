@@ -7,9 +7,9 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/session/lease_owner.h"
-#include "attune/fleet/reconcile.h"
 #include "extensions/fleet/fleet_queue.h"
 #include "extensions/fleet/fleet_verbs.h"
+#include "extensions/fleet/workers/reconcile.h"
 
 namespace attune {
 namespace {

@@ -15,8 +15,8 @@
 #include "apps/attune/session/job_executor.h"
 #include "apps/attune/session/kernel_exchange.h"
 #include "apps/attune/workshop.h"
-#include "attune/fleet/job_doer.h"
 #include "extensions/fleet/machine_wait.h"
+#include "extensions/fleet/workers/job_doer.h"
 #include "runtime/places.h"
 
 namespace attune {

@@ -6,7 +6,7 @@
 
 #include "apps/attune/device_crew.h"
 #include "apps/attune/json_text.h"
-#include "attune/fleet/worker.h"
+#include "extensions/fleet/workers/worker.h"
 
 namespace attune {
 

@@ -21,12 +21,12 @@
 #include "apps/attune/session/lease_owner.h"
 #include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
-#include "attune/fleet/one_job.h"
-#include "attune/fleet/worker.h"
 #include "extensions/fleet/fleet_queue.h"
 #include "extensions/fleet/fleet_verbs.h"
 #include "extensions/fleet/session_doer.h"
 #include "extensions/fleet/worker_summary.h"
+#include "extensions/fleet/workers/one_job.h"
+#include "extensions/fleet/workers/worker.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {

@@ -12,7 +12,7 @@
 #include "attune/base/base64.h"
 #include "attune/base/gzip.h"
 #include "attune/base/unix_time.h"
-#include "attune/fleet/artifact_store.h"
+#include "attune/session/artifact_store.h"
 #include "storage/sql/free_text.h"
 #include "storage/sql/missing_row.h"
 #include "storage/sql/table.h"

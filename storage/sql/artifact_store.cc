@@ -1,5 +1,5 @@
 // The ArtifactStore over a database.
-#include "attune/fleet/artifact_store.h"
+#include "attune/session/artifact_store.h"
 
 #include <memory>
 #include <utility>

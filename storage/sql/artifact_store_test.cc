@@ -1,4 +1,4 @@
-#include "attune/fleet/artifact_store.h"
+#include "attune/session/artifact_store.h"
 
 #include <memory>
 #include <string>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/fleet/fleet_store.h"
+#include "attune/session/fleet_store.h"
 #include "storage/sql/connection.h"
 #include "storage/sql/transaction.h"
 

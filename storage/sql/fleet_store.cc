@@ -1,5 +1,5 @@
 // The FleetStore over a database.
-#include "attune/fleet/fleet_store.h"
+#include "attune/session/fleet_store.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "attune/fleet/fleet_store.h"
+#include "attune/session/fleet_store.h"
 
 #include <memory>
 #include <string>

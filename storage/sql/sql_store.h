@@ -12,10 +12,10 @@
 
 #include "attune/base/outage_log.h"
 #include "attune/base/status.h"
-#include "attune/fleet/artifact_store.h"
-#include "attune/fleet/fleet_store.h"
 #include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
+#include "attune/session/artifact_store.h"
+#include "attune/session/fleet_store.h"
 #include "attune/session/golden_store.h"
 #include "attune/session/job_store.h"
 #include "attune/session/session_store.h"

@@ -24,7 +24,7 @@
 
 #include "attune/base/random.h"
 #include "attune/base/steady_time.h"
-#include "storage/nats/handles.h"
+#include "extensions/fleet/nats/handles.h"
 #include "storage/sql/connection.h"
 #include "storage/sql/free_text.h"
 #include "storage/sql/servers/database_servers.h"

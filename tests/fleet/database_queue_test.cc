@@ -1,5 +1,5 @@
 // What is not in tests/conformance/queue: where the jobs come from that nobody published.
-#include "attune/fleet/database_queue.h"
+#include "extensions/fleet/workers/database_queue.h"
 
 #include <chrono>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/fleet/channels.h"
+#include "extensions/fleet/workers/channels.h"
 #include "tests/fleet/fleet_fixture.h"
 
 namespace attune {

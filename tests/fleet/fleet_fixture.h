@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "attune/fleet/job_doer.h"
-#include "attune/fleet/worker.h"
 #include "attune/session/session_store.h"
+#include "extensions/fleet/workers/job_doer.h"
+#include "extensions/fleet/workers/worker.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 #include "tests/fleet/session_oracle.h"

@@ -1,13 +1,13 @@
-#include "attune/fleet/publisher.h"
+#include "extensions/fleet/workers/publisher.h"
 
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/fleet/channels.h"
-#include "attune/fleet/reconcile.h"
-#include "attune/queue/local_queue.h"
+#include "extensions/fleet/queue/local_queue.h"
+#include "extensions/fleet/workers/channels.h"
+#include "extensions/fleet/workers/reconcile.h"
 #include "tests/fleet/fleet_fixture.h"
 
 namespace attune {

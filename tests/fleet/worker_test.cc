@@ -1,4 +1,4 @@
-#include "attune/fleet/worker.h"
+#include "extensions/fleet/workers/worker.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/fleet/channels.h"
-#include "attune/fleet/database_queue.h"
-#include "attune/fleet/one_job.h"
-#include "attune/queue/local_queue.h"
+#include "extensions/fleet/queue/local_queue.h"
+#include "extensions/fleet/workers/channels.h"
+#include "extensions/fleet/workers/database_queue.h"
+#include "extensions/fleet/workers/one_job.h"
 #include "tests/fleet/fleet_fixture.h"
 
 namespace attune {

@@ -10,7 +10,7 @@
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
 #include "attune/compile/kernel_cache.h"
-#include "attune/fleet/artifact_store.h"
+#include "attune/session/artifact_store.h"
 #include "attune/solver/solver.h"
 
 namespace attune {

@@ -12,9 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/fleet/database_queue.h"
-#include "attune/queue/local_queue.h"
-#include "storage/nats/nats_queue.h"
+#include "extensions/fleet/nats/nats_queue.h"
+#include "extensions/fleet/queue/local_queue.h"
+#include "extensions/fleet/workers/database_queue.h"
 #include "tests/fleet/fleet_fixture.h"
 #include "tests/servers/nats_server.h"
 
