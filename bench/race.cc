@@ -23,9 +23,9 @@
 #include "attune/measure/decision.h"
 #include "attune/measure/race.h"
 #include "attune/measure/synthetic_timer.h"
-#include "attune/replay/recorded_space.h"
-#include "attune/replay/score.h"
 #include "bench/figures.h"
+#include "extensions/models/replay/recorded_space.h"
+#include "extensions/models/replay/score.h"
 
 namespace attune {
 namespace {

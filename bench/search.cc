@@ -23,11 +23,11 @@
 
 #include "attune/base/gzip.h"
 #include "attune/base/random.h"
-#include "attune/replay/replay.h"
 #include "attune/search/config_digits.h"
 #include "attune/search/prior.h"
 #include "attune/search/searcher.h"
 #include "bench/figures.h"
+#include "extensions/models/replay/replay.h"
 
 namespace attune {
 namespace {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "attune/base/gzip.h"
-#include "attune/model/conv_features.h"
 #include "attune/ops/conv/conv.h"
 #include "bench/models/collected_layer.h"
 #include "bench/models/recordings.h"
+#include "extensions/models/samples/conv_features.h"
 
 namespace attune::bench {
 namespace {

@@ -12,9 +12,9 @@
 #include "attune/base/gzip.h"
 #include "attune/index/fitting.h"
 #include "attune/index/record_samples.h"
-#include "attune/model/csv.h"
 #include "attune/model/folds.h"
 #include "bench/models/score.h"
+#include "extensions/models/seer/csv.h"
 
 namespace attune::bench {
 namespace {

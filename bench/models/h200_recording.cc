@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "attune/base/gzip.h"
-#include "attune/model/conv_features.h"
-#include "attune/model/csv.h"
 #include "attune/ops/conv/conv.h"
 #include "bench/models/recordings.h"
+#include "extensions/models/samples/conv_features.h"
+#include "extensions/models/seer/csv.h"
 
 namespace attune::bench {
 namespace {

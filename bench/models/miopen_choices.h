@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/figures.h"
-#include "extensions/models/time_samples.h"
+#include "extensions/models/samples/time_samples.h"
 
 namespace attune::bench {
 

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "attune/base/gzip.h"
-#include "attune/model/conv_features.h"
-#include "attune/model/csv.h"
-#include "attune/model/gemm_features.h"
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 #include "bench/models/recordings.h"
+#include "extensions/models/samples/conv_features.h"
+#include "extensions/models/samples/gemm_features.h"
+#include "extensions/models/seer/csv.h"
 
 namespace attune::bench {
 namespace {

@@ -14,13 +14,13 @@
 #include <fmt/format.h>
 
 #include "apps/attune/interrupt.h"
-#include "apps/attune/program_database.h"
-#include "apps/attune/program_results.h"
 #include "attune/base/code_folder.h"
 #include "attune/base/host_messages.h"
 #include "attune/base/path_variable.h"
 #include "attune/base/process_variables.h"
 #include "attune/record/rules.h"
+#include "extensions/interposers/program_database.h"
+#include "extensions/interposers/program_results.h"
 #include "extensions/interposers/recorded_program.h"
 #include "extensions/interposers/waited_program.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "apps/attune/application.h"
-#include "apps/attune/program_database.h"
 #include "attune/base/status.h"
+#include "extensions/interposers/program_database.h"
 
 namespace attune {
 

@@ -9,15 +9,15 @@
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/replaced_file.h"
-#include "apps/attune/report/replay_page.h"
 #include "apps/attune/table.h"
 #include "attune/base/file.h"
 #include "attune/base/gzip.h"
 #include "attune/library/json_line.h"
-#include "attune/replay/replay.h"
 #include "attune/search/searcher.h"
 #include "attune/space/config.h"
 #include "extensions/models/model_verbs.h"
+#include "extensions/models/replay/replay.h"
+#include "extensions/models/replay_page.h"
 
 namespace attune {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/model/csv.h"
+#include "extensions/models/seer/csv.h"
 #include "extensions/models/seer/table_rows.h"
 
 namespace attune::seer {

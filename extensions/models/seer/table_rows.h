@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/model/csv.h"
 #include "attune/model/seer_layer.h"
+#include "extensions/models/seer/csv.h"
 
 namespace attune::seer {
 

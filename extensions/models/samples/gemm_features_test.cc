@@ -1,4 +1,4 @@
-#include "attune/model/gemm_features.h"
+#include "extensions/models/samples/gemm_features.h"
 
 #include <algorithm>
 

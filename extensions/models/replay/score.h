@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/replay/recorded_space.h"
+#include "extensions/models/replay/recorded_space.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "apps/attune/program_results.h"
+#include "extensions/interposers/program_results.h"
 
 #include "attune/base/file.h"
 #include "attune/base/path_variable.h"

@@ -1,4 +1,4 @@
-#include "extensions/models/time_samples.h"
+#include "extensions/models/samples/time_samples.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "attune/replay/score.h"
+#include "extensions/models/replay/score.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "attune/replay/curve_fit.h"
+#include "extensions/models/replay/curve_fit.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "extensions/models/time_samples.h"
+#include "extensions/models/samples/time_samples.h"
 
 #include "attune/formats/miopen/conv_keys.h"
 #include "attune/model/shape_features.h"

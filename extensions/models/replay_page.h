@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attune/replay/replay.h"
+#include "extensions/models/replay/replay.h"
 
 namespace attune {
 

@@ -1,4 +1,4 @@
-#include "attune/replay/replay.h"
+#include "extensions/models/replay/replay.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "attune/model/csv.h"
+#include "extensions/models/seer/csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

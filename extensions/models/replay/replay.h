@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/replay/recorded_space.h"
-#include "attune/replay/score.h"
 #include "attune/search/prior.h"
 #include "attune/search/searcher.h"
 #include "attune/space/config_space.h"
+#include "extensions/models/replay/recorded_space.h"
+#include "extensions/models/replay/score.h"
 
 namespace attune {
 

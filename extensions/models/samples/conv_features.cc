@@ -1,4 +1,4 @@
-#include "attune/model/conv_features.h"
+#include "extensions/models/samples/conv_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "apps/attune/program_database.h"
+#include "extensions/interposers/program_database.h"
 
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "attune/replay/score.h"
+#include "extensions/models/replay/score.h"
 
 #include <algorithm>
 #include <cassert>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/replay/curve_fit.h"
+#include "extensions/models/replay/curve_fit.h"
 
 namespace attune {
 namespace {

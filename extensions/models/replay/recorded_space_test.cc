@@ -1,4 +1,4 @@
-#include "attune/replay/recorded_space.h"
+#include "extensions/models/replay/recorded_space.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "apps/attune/report/replay_page.h"
+#include "extensions/models/replay_page.h"
 
 #include <algorithm>
 
