@@ -86,8 +86,8 @@ class Operator {
   virtual double CompulsoryBytes(const Problem& problem) const;
   // Terms summed into one output element.
   virtual int64_t ReductionLength(const Problem& problem) const = 0;
-  // True if memory limits the speed of every good implementation. Tuning then measures problems that
-  // fit the cache of a device with operands from its memory.
+  // True if memory limits the speed of every good implementation. Tuning then measures problems
+  // that fit the cache of a device with operands from its memory.
   virtual bool IsMemoryBound() const { return false; }
   virtual Scalars ScalarsOf(const Problem&) const { return {}; }
   // True if results follow IEEE 754 for NaN, infinities and subnormal numbers. A caller that relies

@@ -28,7 +28,8 @@ bool IsReadable(const void* address) {
 }
 
 // Reads any kind of memory, on purpose.
-__attribute__((no_sanitize("address"), no_sanitize("thread"))) const void* FirstWord(const void* object) {
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) const void* FirstWord(
+    const void* object) {
   return *static_cast<const void* const*>(object);
 }
 

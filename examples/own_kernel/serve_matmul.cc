@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "attune/kernel/own_kernel.h"
-#include "runtime/places.h"
 #include "attune/tuner/own_kernel/own_kernel_server.h"
 #include "attune/tuner/own_kernel/own_kernel_tuning.h"
+#include "runtime/places.h"
 #include "storage/sql/sql_store.h"
 
 namespace {

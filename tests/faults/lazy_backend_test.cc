@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/places.h"
 #include "attune/solver/plugin.h"
 #include "attune/tuner/child_evaluator.h"
+#include "runtime/places.h"
 
 namespace attune {
 namespace {
