@@ -1,7 +1,7 @@
 # Language level and warnings, in one interface target that every module links privately.
 add_library(attune_compiler INTERFACE)
 target_compile_features(attune_compiler INTERFACE cxx_std_20)
-# Clang would also warn of types of equal names in sources that a unity build joins.
+# Clang's -Wshadow also warns of equal type names in sources that a unity build joins.
 target_compile_options(attune_compiler INTERFACE -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual
                                                  $<$<CXX_COMPILER_ID:GNU>:-Wshadow>)
 # Neither assertions nor debug information name a path of the machine that built a program. A debugger that is started

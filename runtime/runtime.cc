@@ -517,10 +517,10 @@ std::vector<std::string> Runtime::notes() const {
 
 // What happens again and again is said once.
 void Runtime::AddNote(std::string note) {
-  constexpr size_t kMaxRuntimeNotes = 64;
+  constexpr size_t kMaxNotes = 64;
   const std::lock_guard<std::mutex> lock(notes_mutex_);
   const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
-  if (!is_known && notes_.size() < kMaxRuntimeNotes) notes_.push_back(std::move(note));
+  if (!is_known && notes_.size() < kMaxNotes) notes_.push_back(std::move(note));
 }
 
 bool Runtime::WaitIdle(std::chrono::nanoseconds timeout) {

@@ -39,7 +39,7 @@ FORBIDDEN = {
     # decides who wins, and through it the interface in `device`, which has no code.
     "record": {"solver", "compile", "verify", "tuner"},
     "session": {"solver", "compile", "verify", "tuner"},
-    # What hands out jobs knows nothing of how one is done.
+    # A queue of jobs does not know how a job is done.
     "fleet": {"solver", "compile", "verify", "tuner"},
     "sql": {"solver", "compile", "verify", "tuner"},
 }
@@ -195,7 +195,7 @@ def check_includes(modules, root):
 
 
 def check_sources_of_extension(module, families, root):
-    """A module of an extension shares its folder with verbs, so that its sources say what belongs to it."""
+    """A module of an extension shares its folder with verbs, so only the sources that it names are checked."""
     allowed = {families.get(d) or d for d in module.depends}
     for source in module.sources:
         for path in (module.folder / source, (module.folder / source).with_suffix(".h")):

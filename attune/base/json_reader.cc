@@ -284,8 +284,8 @@ class Reader final : public nlohmann::json_sax<Json> {
     return path;
   }
 
-  // Whether the token that begins at `begin`, the last of the text, may follow the one before it:
-  // the parser does not look at where a token stands that it cannot read to the end.
+  // True if the last token, which begins at `begin`, may follow the token before it. The parser
+  // does not check the place of a token that ends too early.
   bool TakesTokenAt(size_t begin) const {
     if (EndsToken(text_, begin)) return true;
     const size_t before = begin == 0 ? text_.npos : text_.find_last_not_of(kBlanks, begin - 1);

@@ -8,9 +8,8 @@ namespace attune {
 namespace {
 
 constexpr const char* kAdvice =
-    "An index is derived from records: a database makes its index anew at the next refresh, "
-    "'attune "
-    "package create' that of a package.";
+    "An index is derived from records: a database makes its index anew at the next refresh, and "
+    "'attune package create' makes that of a package.";
 
 }  // namespace
 

@@ -324,7 +324,7 @@ class OutputReader {
   void ReadUnnamed(const Line& line, size_t at) {
     NoteInnerTime(line, at);
     while (at < line.text.size()) {
-      // A field may also follow the number of the one before at once.
+      // A field may follow the number before it without a space.
       const std::string_view rest = line.text.substr(at);
       const size_t time = FindWord(rest, kTime, 0);
       const size_t workspace = FindWord(rest, kWorkspace, 0);

@@ -135,8 +135,7 @@ std::vector<Problem> Problems() {
   AddNormalisations(problems);
   const char* const others[] = {
       ("kernel@1{content=0123456789abcdef0123456789abcdef,name=scale,operands=x in f32 96x4 "
-       "uniform "
-       "-1 1 y out f32 96x4,sizes=n 96 width 4,tolerance=0 1e-05}"),
+       "uniform -1 1 y out f32 96x4,sizes=n 96 width 4,tolerance=0 1e-05}"),
       "conv_variant@1{n=1,type=i8,vector=4}", "pool@1{mode=max,n=2}",
       "other_gemm@1{params=nn_4_5_6,tunableop=GemmTunableOp,types=c10%3A%3Acomplex%3Cfloat%3E}",
       "bnorm@1{layout=NCHW}"};

@@ -13,6 +13,15 @@ enum class IsaLevel { kBaseline, kV2, kV3, kV4 };
 // "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4": what compilers call them.
 std::string_view Name(IsaLevel level);
 
+// Attributes of functions that are compiled for a level, whatever the rest of the source is for.
+#define ATTUNE_TARGET_V3 [[gnu::target("avx2,fma,bmi2")]]
+#ifdef __clang__  // It knows no preferred width of vectors.
+#define ATTUNE_TARGET_V4 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2")]]
+#else
+#define ATTUNE_TARGET_V4 \
+  [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2,prefer-vector-width=512")]]
+#endif
+
 struct CpuDescription {
   std::string model;  // "AMD EPYC 9654"; "unknown" if the system does not say.
   IsaLevel level = IsaLevel::kBaseline;

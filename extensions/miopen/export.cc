@@ -422,8 +422,7 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
   if (options.batch_norm_db) {
     return InvalidArgument(
         "attune measures no solver of MIOpen's for batch norms, so sessions and golden versions "
-        "have "
-        "none. --batch-norm-db exports what was imported: name its GPU with --target.");
+        "have none. --batch-norm-db exports what was imported: name its GPU with --target.");
   }
   if (options.kernel_db && options.session.empty()) return NoKernels();
   ATTUNE_ASSIGN_OR_RETURN(

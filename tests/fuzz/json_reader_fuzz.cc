@@ -1,6 +1,6 @@
-// Any text as JSON: the reader takes what the usual parser takes, with the same values, but for
-// equal keys, deep nesting and text behind a zero byte; what it refuses has a place; a beginning of
-// what it takes is an open text.
+// Any text as JSON. The reader gives the same values as nlohmann's parser and accepts the same
+// texts, except those with equal keys, deep nesting or a zero byte. Its errors have a place. The
+// beginning of an accepted text is an open text.
 #include <cstddef>
 #include <cstdint>
 #include <string>

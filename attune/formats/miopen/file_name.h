@@ -35,7 +35,7 @@ struct FileName {
 
 // From the last part of `path`, before a ".bz2" of what is packed. kInvalidArgument for a name that
 // no database of MIOpen's has, with those that there are; kUnsupported for databases of fusions,
-// whose keys are different, and for databases of batch norms in other forms than perf-db text.
+// because their keys are different, and of batch norms unless they are the text of a perf-db.
 Result<FileName> ParseFileName(const std::filesystem::path& path);
 
 // A GPU as names of databases have it.

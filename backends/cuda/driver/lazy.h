@@ -11,7 +11,7 @@ namespace attune::cuda {
 template <class T>
 class Lazy {
  public:
-  Lazy() {}  // Not defaulted, which Clang refuses for a const Lazy.
+  Lazy() {}  // Clang refuses a const Lazy with a defaulted constructor.
   Lazy(const Lazy&) = delete;
   Lazy& operator=(const Lazy&) = delete;
 

@@ -466,17 +466,10 @@ struct Kernels {
   }
 
 ATTUNE_LEVEL(baseline, )
-ATTUNE_LEVEL(v3, [[gnu::target("avx2,fma,bmi2")]])
-// Clang has no such preference of a function.
-#ifdef __clang__
-#define ATTUNE_PREFERENCE
-#else
-#define ATTUNE_PREFERENCE ",prefer-vector-width=512"
-#endif
-ATTUNE_LEVEL(v4, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,bmi2" ATTUNE_PREFERENCE)]])
+ATTUNE_LEVEL(v3, ATTUNE_TARGET_V3)
+ATTUNE_LEVEL(v4, ATTUNE_TARGET_V4)
 
 #undef ATTUNE_LEVEL
-#undef ATTUNE_PREFERENCE
 #undef ATTUNE_INDEPENDENT
 #undef ATTUNE_INLINE
 

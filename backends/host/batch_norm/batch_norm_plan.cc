@@ -41,6 +41,7 @@ Tiling TilingOf(const View& view, int64_t adjacent, int64_t elements) {
   const int64_t width = of_group * view.length;
   tiling.slots = std::clamp<int64_t>(adjacent / width, 1, view.groups) * of_group;
   if (view.is_joined) tiling.slots = view.slots;
+  // At most kMostTerms numbers are added in f32 to each lane.
   tiling.length = std::min({view.length, elements, kMostTerms * kLanesOfRun});
   if (tiling.length < view.length) return tiling;
   // The numbers that are added in f32 one after the other.

@@ -156,7 +156,7 @@ class BatchNormSolver final : public Solver {
 
   SpaceDescription Describe(const BatchNorm& norm) const {
     const BatchNormShape shape = ShapeOf(norm);
-    // Statistics are merged for each tile, which costs more than a tile that no cache keeps.
+    // Merging the statistics of a tile costs more than reading a large tile again from memory.
     std::vector<ParameterValue> tiles;
     for (const int64_t elements : {262144, 65536}) {
       if (shape.elements() > elements) tiles.emplace_back(elements);

@@ -14,6 +14,7 @@
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/verify/special_values.h"
 #include "attune/verify/verifier.h"
+#include "backends/host/batch_norm/batch_norm_plan.h"
 #include "backends/host/host_backend.h"
 
 namespace attune::host {
@@ -303,6 +304,19 @@ TEST_F(HostBatchNormTest, AFirstValueFarFromTheOthersDoesNotHurt) {
       EXPECT_NEAR(operands[2][0], inverse, 1e-6 * inverse);
     }
   }
+}
+
+TEST(HostBatchNormTiling, LongRunsAddFewTermsInF32) {
+  BatchNorm norm;
+  norm.channels = 2;
+  norm.height = norm.width = 1024;
+  const batch_norm::View view = batch_norm::ViewOf(ShapeOf(norm), false);
+  constexpr int64_t kLanes = 64;
+
+  const batch_norm::Tiling tiling = batch_norm::TilingOf(view, 1024, 262144);
+
+  EXPECT_EQ(tiling.length, kLanes * batch_norm::kMostTerms);
+  EXPECT_EQ(tiling.rows, 1);
 }
 
 }  // namespace

@@ -27,9 +27,8 @@ void SayMissing(const char* name) {
   const bool is_lt = std::strncmp(name, "cublasLt", 8) == 0;
   interposer::Say(
       "%s was called, and no library defines it but this one: %s is not loaded. The call fails "
-      "with CUBLAS_STATUS_NOT_INITIALIZED, as every such call until one "
-      "is; " ATTUNE_INTERPOSER_VARIABLE "_REAL may name one.",
-      name, is_lt ? "libcublasLt.so" : "libcublas.so");
+      "with CUBLAS_STATUS_NOT_INITIALIZED, as every such call until one is; %s may name one.",
+      name, is_lt ? "libcublasLt.so" : "libcublas.so", ATTUNE_INTERPOSER_VARIABLE "_REAL");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ bool BindAll(void* library, const char* path, RuntimeLibrary& bound, char* reaso
 }  // namespace
 
 RuntimeLibrary::Outcome RuntimeLibrary::Open(char* reason, size_t size) {
-  constexpr const char* kRuntimeVariable = ATTUNE_INTERPOSER_VARIABLE "_RUNTIME";
-  const char* named = ::secure_getenv(kRuntimeVariable);
+  constexpr const char* kVariable = ATTUNE_INTERPOSER_VARIABLE "_RUNTIME";
+  const char* named = ::secure_getenv(kVariable);
   const bool is_named = named != nullptr && *named != '\0';
   char found[PATH_MAX];
   const MappedFile where = is_named ? MappedFile::kFound : FindRuntime(found, sizeof found);
@@ -74,7 +74,7 @@ RuntimeLibrary::Outcome RuntimeLibrary::Open(char* reason, size_t size) {
     std::snprintf(reason, size,
                   "Cannot use %s: '%s' is a relative path, and code is loaded by absolute paths "
                   "only. Give the whole path.",
-                  kRuntimeVariable, named);
+                  kVariable, named);
     return Outcome::kFailed;
   }
   void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
