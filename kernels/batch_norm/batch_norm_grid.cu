@@ -119,8 +119,7 @@ __device__ __forceinline__ Statistics merged_statistics(const float2* records, c
       },
       [=](float2 sum, float origin) {
         const float mean = sum.x * of_values;
-        const float squares = sum.y - sum.x * mean;
-        return make_float2(origin + mean, squares < 0 ? 0.0f : squares);
+        return make_float2(origin + mean, squares_without(sum.y, sum.x * mean));
       },
       merged, shared);
   Statistics statistics;

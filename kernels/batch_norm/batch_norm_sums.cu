@@ -105,6 +105,13 @@ __device__ __forceinline__ bool finite(float value) {
   return fabsf(value) < __int_as_float(0x7f800000);
 }
 
+// `squares` - `moved`, at least 0. Squares that overflowed stay infinite, as values near 1e30 have
+// them, and do not become NaN.
+__device__ __forceinline__ float squares_without(float squares, float moved) {
+  if (!finite(squares)) return squares;
+  return fmaxf(squares - moved, 0.0f);
+}
+
 struct Statistics {
   float mean[LANES];
   float squares[LANES];  // The sum of squared deviations from the mean.
@@ -158,12 +165,18 @@ __device__ __forceinline__ void move_shift(float n, float (&shift)[LANES], float
 #pragma unroll
   for (int l = 0; l < LANES; ++l) {
     float sum = sums[l];
+    float size = fabsf(sum);
     if (FORM == 0) {
 #pragma unroll
-      for (int i = 1; i < VEC; ++i) sum += sums[i];
+      for (int i = 1; i < VEC; ++i) {
+        sum += sums[i];
+        size += fabsf(sums[i]);
+      }
     }
     const float moved = shift[l] + __fdividef(sum, FORM == 0 ? n * VEC : n);
-    const float by = finite(moved) ? moved - shift[l] : 0.0f;
+    // Where products overflow, squares have overflowed, and would become NaN.
+    const bool fits = finite(moved) && finite(2 * (moved - shift[l]) * size);
+    const float by = fits ? moved - shift[l] : 0.0f;
     shift[l] += by;
 #pragma unroll
     for (int i = 0; i < VEC; ++i) {
@@ -221,9 +234,8 @@ struct Deviations {
         }
       }
       const float mean = sum * of_n;
-      const float own = square - sum * mean;
       terms.offset[l] = shift[l] - origin[l] + mean;
-      terms.squares[l] = own < 0 ? 0.0f : own;
+      terms.squares[l] = squares_without(square, sum * mean);
     }
     return merged(terms, share.tensor.part_values(share.part), origin, share, shared);
   }
@@ -293,9 +305,8 @@ __device__ __forceinline__ Statistics merged_parts(const Share& share, const Rec
 #pragma unroll
   for (int l = 0; l < LANES; ++l) {
     const float mean = sums[0][l] * of_values;
-    const float squares = sums[1][l] - sums[0][l] * mean;
     statistics.mean[l] = origin[l] + mean;
-    statistics.squares[l] = squares < 0 ? 0.0f : squares;
+    statistics.squares[l] = squares_without(sums[1][l], sums[0][l] * mean);
   }
   return statistics;
 }

@@ -1,6 +1,10 @@
 // Own kernels on a GPU, on shapes that hurt: label `gpu`. The conformance suite has small ones.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -177,17 +181,41 @@ class CudaKernelTest : public CudaDeviceTest {
     return configs;
   }
 
+  Result<std::unique_ptr<Executable>> Load(const KernelSolver& solver, const Problem& problem,
+                                           const Config& config) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto recipe, solver.Recipe(problem, config, device_->target()));
+    ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, solver.Build(recipe));
+    return solver.Load(artifact, problem, config, *device_);
+  }
+
   // What is wrong with the config, as a sentence; empty if its result is right.
   std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
                         const ProblemData& data, BoundOperands& operands) {
-    const auto recipe = solver.Recipe(problem, config, device_->target());
-    if (!recipe.ok()) return recipe.status().ToString();
-    const auto artifact = solver.Build(*recipe);
-    if (!artifact.ok()) return artifact.status().ToString();
-    const auto executable = solver.Load(*artifact, problem, config, *device_);
+    const auto executable = Load(solver, problem, config);
     if (!executable.ok()) return executable.status().ToString();
     const Verdict verdict = Verify(**executable, *device_, operands, data, problem);
     return verdict.failure.has_value() ? verdict.failure->message : "";
+  }
+
+  // How many values of a batch norm's y are NaN where those of x are up to 1e30; -1 on an error.
+  int64_t NansOfHugeValues(const KernelSolver& solver, const Problem& problem,
+                           const Config& config) {
+    const auto data = ProblemData::Create(problem, 1);
+    if (!data.ok()) return -1;
+    auto operands = BoundOperands::Create(*device_, problem, *data);
+    const auto executable = Load(solver, problem, config);
+    if (!operands.ok() || !executable.ok()) return -1;
+    std::vector<float> x(data->input(0).size() / sizeof(float));
+    std::memcpy(x.data(), data->input(0).data(), x.size() * sizeof(float));
+    for (float& value : x) value *= 1e30f;
+    if (!operands->ReserveWorkspace((*executable)->workspace_bytes()).ok()) return -1;
+    if (!operands->Reset().ok()) return -1;
+    if (!operands->Write(0, 0, std::as_bytes(std::span(x))).ok()) return -1;
+    if (!(*executable)->Run(operands->arguments()).ok()) return -1;
+    const auto y = operands->DownloadOutput();
+    if (!y.ok()) return -1;
+    std::memcpy(x.data(), y->data(), y->size());
+    return std::count_if(x.begin(), x.end(), [](float value) { return std::isnan(value); });
   }
 };
 
@@ -211,6 +239,35 @@ TEST_F(CudaKernelTest, ResultsOfHostileShapesAreRight) {
           << Text(Candidate{solver->id(), config}) << " for " << each.problem;
     }
   }
+}
+
+// Squares of such values overflow, so the variance is infinite and y is beta, as in PyTorch.
+TEST_F(CudaKernelTest, HugeValuesOfBatchNormsGiveNoNan) {
+  constexpr const char* kProblems[] = {
+      "batch_norm@1{n=32,c=8,h=16,w=16}",
+      "batch_norm@1{n=32,c=64,h=16,w=16,layout=nhwc}",
+      "batch_norm@1{n=96,c=1024,h=8,w=8,layout=nhwc}",
+      "batch_norm@1{mode=act,n=64,c=8,h=4,w=4}",
+  };
+  kernel::KernelLibrary library =
+      kernel::LoadKernelLibrary(kernel::KernelFolders(), kernel::KernelLanguage::kCuda);
+  int computed = 0;
+  for (kernel::KernelFile& file : library.files) {
+    if (file.operator_name != "batch_norm") continue;
+    const KernelSolver solver(nvrtc_, std::move(file));
+    for (const char* text : kProblems) {
+      const Problem problem = *ParseProblem(text);
+      if (!solver.IsApplicable(problem, device_->target()).ok()) continue;
+      const auto space = solver.Space(problem, device_->target());
+      ASSERT_TRUE(space.ok()) << space.status().ToString();
+      for (const Config& config : ConfigsOf(*space)) {
+        const std::string name = Text(Candidate{solver.id(), config}) + " for " + text;
+        EXPECT_EQ(NansOfHugeValues(solver, problem, config), 0) << name;
+        ++computed;
+      }
+    }
+  }
+  EXPECT_GE(computed, 4 * std::ssize(kProblems));
 }
 
 TEST_F(CudaKernelTest, MachineCodeAndTheCalculatorSayWhatTheDriverSays) {
