@@ -29,7 +29,7 @@
 #include "attune/kernel/kernel_library.h"
 #include "attune/measure/statistics.h"
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/driver/cuda_device.h"
@@ -157,7 +157,7 @@ class Collector {
     auto* const cuda = dynamic_cast<cuda::CudaDevice*>(device_.get());
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.HandleOf(cuda->stream()));
     ATTUNE_ASSIGN_OR_RETURN(const cuda::CudnnGraph graph,
-                            cuda::CudnnGraph::Create(cudnn_, handle, problem.Get<Conv>()));
+                            cuda::MakeCudnnConvGraph(cudnn_, handle, problem.Get<Conv>()));
     const SolverId id = SolverNamed(kGraphSolver).id();
     std::map<std::string, size_t> answers;
     for (const auto& [heuristic, mode] :

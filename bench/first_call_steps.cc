@@ -15,7 +15,8 @@
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/kernel_library.h"
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
+#include "backends/cuda/conv/cudnn_quick_engines.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/driver/cuda_device.h"
@@ -216,7 +217,7 @@ std::vector<CudnnEngineChoice> ChoicesOf(const Bench& bench, cudnnHandle_t handl
                                          const Conv& conv) {
   const Cudnn& real = bench.cudnn.real();
   return bench.engines.For(conv, real.report().version, [&](const Conv& typical) {
-    const auto graph = CudnnGraph::Create(real, handle, typical);
+    const auto graph = cuda::MakeCudnnConvGraph(real, handle, typical);
     return graph.ok() ? graph->QuickRecommendations() : std::vector<CudnnEngineChoice>();
   });
 }
@@ -228,7 +229,7 @@ Status NoteCudnn(const Bench& bench, const Conv& conv, Figures& whole, Figures& 
   const std::vector<CudnnEngineChoice> choices = ChoicesOf(bench, handle, conv);
   bench.cudnn.Take();
   const int64_t begin_ns = SteadyNowNs();
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, CudnnGraph::Create(cudnn, handle, conv));
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, cuda::MakeCudnnConvGraph(cudnn, handle, conv));
   const double graph_us = UsSince(begin_ns);
   ATTUNE_ASSIGN_OR_RETURN(const cuda::CudnnQuickPlan quick, graph.QuickPlan(choices));
   bench.engines.NoteTaken(conv, choices, quick.choice);

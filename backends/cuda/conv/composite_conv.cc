@@ -126,7 +126,7 @@ Result<LoadedWithState> CompositeConv::LoadPlan(CudaDevice& device, const BuiltC
 
 Result<CudnnGraph> CompositeConv::GraphOn(CudaDevice& device, const Conv& inner) const {
   ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
-  return CudnnGraph::Create(cudnn_.Get(), handle, inner, engines_);
+  return MakeCudnnConvGraph(cudnn_.Get(), handle, inner, engines_);
 }
 
 }  // namespace attune::cuda

@@ -8,7 +8,7 @@
 
 #include "attune/ops/conv/conv.h"
 #include "attune/solver/state_keeper.h"
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
 #include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/driver/lazy.h"
 #include "backends/cuda/driver/library_solver.h"

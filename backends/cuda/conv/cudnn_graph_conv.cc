@@ -6,7 +6,7 @@
 
 #include "attune/ops/conv/conv.h"
 #include "attune/solver/state_keeper.h"
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
 #include "backends/cuda/conv/cudnn_words.h"
 #include "backends/cuda/cudnn/cudnn_executable.h"
 #include "backends/cuda/driver/cuda_device.h"
@@ -78,7 +78,7 @@ class CudnnGraphConv final : public LibrarySolver, public StateKeeper {
 
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Problem& problem) const {
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
-    return CudnnGraph::Create(cudnn_.Get(), handle, problem.Get<Conv>());
+    return MakeCudnnConvGraph(cudnn_.Get(), handle, problem.Get<Conv>());
   }
 
   const Lazy<Cudnn>& cudnn_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
 #include "backends/cuda/conv/cudnn_product.h"
 #include "backends/cuda/conv/cudnn_quick_engines.h"
 #include "backends/cuda/conv/layer_memory.h"
@@ -109,9 +109,9 @@ class CudnnInstantConv final : public CudnnInstantSolver {
   Result<std::unique_ptr<Executable>> LoadQuick(CudaDevice& device, const Conv& conv) const {
     const Cudnn& cudnn = cudnn_.Get();
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
-    ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, CudnnGraph::Create(cudnn, handle, conv));
+    ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, MakeCudnnConvGraph(cudnn, handle, conv));
     const auto recommend = [&](const Conv& typical) {
-      const Result<CudnnGraph> its_graph = CudnnGraph::Create(cudnn, handle, typical);
+      const Result<CudnnGraph> its_graph = MakeCudnnConvGraph(cudnn, handle, typical);
       return its_graph.ok() ? its_graph->QuickRecommendations() : std::vector<CudnnEngineChoice>();
     };
     const std::vector<CudnnEngineChoice> choices =

@@ -14,7 +14,7 @@
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
 #include "backends/cuda/conv/cudnn_graph_conv.h"
 #include "backends/cuda/driver/cuda_device_test.h"
 
@@ -63,7 +63,7 @@ class CudnnPlanDeviceTest : public CudaDeviceTest {
 
   Result<CudnnGraph> GraphOf(const char* problem) {
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device_->stream()));
-    return CudnnGraph::Create(cudnn_.Get(), handle, ParseProblem(problem)->Get<Conv>());
+    return MakeCudnnConvGraph(cudnn_.Get(), handle, ParseProblem(problem)->Get<Conv>());
   }
 
   // Whether the library wrote a text of the plan of `config`, which is read then.

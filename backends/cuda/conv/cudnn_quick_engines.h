@@ -17,13 +17,6 @@
 
 namespace attune::cuda {
 
-struct CudnnEngineChoice {
-  int64_t index = 0;
-  KnobValues knobs = {};
-
-  friend bool operator==(const CudnnEngineChoice&, const CudnnEngineChoice&) = default;
-};
-
 // Whether convolutions like it are of the kinds whose engines were measured. Those that were refuse
 // all others: groups, depth, exact numbers with channels last.
 bool IsMeasuredKind(const Conv& conv);

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "attune/device/device.h"
-#include "backends/cuda/conv/cudnn_graph.h"
 #include "backends/cuda/conv/cudnn_product.h"
+#include "backends/cuda/cudnn/cudnn_graph.h"
 #include "backends/cuda/driver/cuda_device.h"
 
 namespace attune::cuda {

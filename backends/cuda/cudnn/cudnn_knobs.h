@@ -16,6 +16,14 @@ namespace attune::cuda {
 // Type of knob -> value; those that are not named stay as they come.
 using KnobValues = std::map<int64_t, int64_t>;
 
+// An engine by its global index, and the knobs that are set on it.
+struct CudnnEngineChoice {
+  int64_t index = 0;
+  KnobValues knobs = {};
+
+  friend bool operator==(const CudnnEngineChoice&, const CudnnEngineChoice&) = default;
+};
+
 // "k2:1.k5:0", or "none": types and values in one parameter, because every engine has other knobs.
 std::string TextOf(const KnobValues& knobs);
 // kInvalidArgument for what TextOf does not write, so that no combination has two names.

@@ -18,7 +18,7 @@
 
 namespace attune::cuda {
 
-// An engine with its knobs set and checked for one convolution on one device.
+// An engine with its knobs set and checked for one graph on one device.
 struct CudnnPlan {
   CudnnDescriptor plan;
   size_t workspace_bytes = 0;

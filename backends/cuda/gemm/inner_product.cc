@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kGemm = "gemm";
 constexpr const char* kVersion = "gemm_version";
-constexpr const char* kFields = "fields";
+constexpr const char* kGemmFields = "fields";
 constexpr std::string_view kNoFields = "none";
 
 // "<mark> <bytes of the first>\n", then both one behind the other.
@@ -107,7 +107,7 @@ Result<Config> ConfigNaming(const SolverId& solver, const Config& config) {
   }
   if (fields.empty()) fields = kNoFields;
   return Config{
-      {kGemm, solver.name}, {kVersion, int64_t{solver.version}}, {kFields, std::move(fields)}};
+      {kGemm, solver.name}, {kVersion, int64_t{solver.version}}, {kGemmFields, std::move(fields)}};
 }
 
 std::vector<const Solver*> InnerProducts::Taking(const Gemm& gemm, const Target& target) const {
@@ -159,12 +159,12 @@ Result<std::vector<Config>> InnerProducts::Configs(const Gemm& gemm, const Targe
 Result<InnerProduct> InnerProducts::Named(const Config& config) const {
   const std::string* name = Find<std::string>(config, kGemm);
   const int64_t* version = Find<int64_t>(config, kVersion);
-  const std::string* fields = Find<std::string>(config, kFields);
+  const std::string* fields = Find<std::string>(config, kGemmFields);
   if (name == nullptr || version == nullptr || fields == nullptr) {
     return Unsupported(
         fmt::format("'{}' names no solver and config of the product inside: '{}' "
                     "and '{}' have to be words, and '{}' an integer.",
-                    Text(config), kGemm, kFields, kVersion));
+                    Text(config), kGemm, kGemmFields, kVersion));
   }
   for (const Solver* solver : solvers_) {
     if (solver->id().name != *name || solver->id().version != *version) continue;

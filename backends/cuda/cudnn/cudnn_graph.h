@@ -1,6 +1,7 @@
-// A Conv as a graph of one operation: the engines that compute it, their knobs, and plans.
+// A graph of cuDNN that is ready to be computed: its engines, their knobs, and plans.
 #pragma once
 
+#include <cuda.h>
 #include <cudnn.h>
 
 #include <cstdint>
@@ -13,12 +14,11 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/ops/conv/conv.h"
 #include "attune/space/config.h"
-#include "backends/cuda/conv/cudnn_quick_engines.h"
 #include "backends/cuda/cudnn/cudnn.h"
 #include "backends/cuda/cudnn/cudnn_backend.h"
 #include "backends/cuda/cudnn/cudnn_call.h"
+#include "backends/cuda/cudnn/cudnn_graph_parts.h"
 #include "backends/cuda/cudnn/cudnn_knobs.h"
 #include "backends/cuda/cudnn/cudnn_plan.h"
 
@@ -41,30 +41,36 @@ struct CudnnQuickPlan {
   CudnnEngineChoice choice;
 };
 
-// Which engines compute a graph: all that give the numbers that were asked for, or of these only
-// those of tensor cores that multiply the operands as they are, neither transformed nor in waves.
-enum class CudnnEngines { kAllowed, kTensorCores };
+// Which engines may compute a graph, by what they say of their numbers. Those that add in a type
+// narrower than f32 never may.
+struct CudnnEngineTerms {
+  bool is_exact = false;          // f32 stays f32: no tensor cores.
+  bool is_deterministic = false;  // Sums are the same every time.
+  // Tensor cores only, which multiply operands as they are, neither transformed nor in waves.
+  bool is_direct = false;
+};
 
 // Solver::ServesUntried of solvers whose configs are engines with knobs. Engines that compile at
 // run time take any number of theirs for the kernel (CUDNN_KNOB_TYPE_KERNEL_CFG), and with some
 // compute NaN or anything else: 71, 72 and 78 of cuDNN 9.19.
 bool ServesUntriedOfCudnn(const Config& config);
 
-// The graph of one convolution. Immutable; used by one thread at a time.
+// Immutable; used by one thread at a time.
 class CudnnGraph {
  public:
-  // REQUIRES: CheckCudnnConvolves(conv) is ok.
-  static Result<CudnnGraph> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv,
-                                   CudnnEngines engines = CudnnEngines::kAllowed);
+  // kUnsupported if the library does not take the graph. `seed` draws the combinations of knobs
+  // that Enumeration() has.
+  static Result<CudnnGraph> Create(CudnnGraphParts parts, const CudnnEngineTerms& terms,
+                                   uint64_t seed);
 
   // What the library recommends, best guess first: modes A, B and fallback, in this order and
   // without repetition. Engines that are not allowed (Allows) are left out.
   Result<std::vector<Config>> Recommendations() const;
 
-  // What one mode recommends, best guess first; nothing where it does not know the convolution.
+  // What one mode recommends, best guess first; nothing where it does not know the graph.
   Result<std::vector<Config>> RecommendationsOf(cudnnBackendHeurMode_t mode) const;
 
-  // Every engine that computes the convolution and is allowed, with the knobs of VariantsOf.
+  // Every engine that computes the graph and is allowed, with the knobs of VariantsOf.
   Result<std::vector<Config>> Enumeration() const;
 
   // Recommendations, and behind them what else the enumeration has; of both, engines that compile
@@ -76,12 +82,12 @@ class CudnnGraph {
   Result<CudnnKeptPlan> PlanWith(std::string_view json, const Config& config) const;
 
   // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
-  // not compute this convolution, or not with these knobs. May compile for seconds.
+  // not compute this graph, or not with these knobs. May compile for seconds.
   Result<CudnnPlan> PlanOf(const Config& config) const;
   // The plan of the first recommendation that has one.
   Result<CudnnPlan> FirstPlan() const;
 
-  // The plan of the first of `choices` that takes the convolution with the numbers that were asked
+  // The plan of the first of `choices` that takes the graph with the numbers that were asked
   // for, compiles nothing and needs little memory; the library is asked for no recommendation.
   // kUnsupported if there is none.
   Result<CudnnQuickPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
@@ -89,7 +95,12 @@ class CudnnGraph {
   // Recommendations of engines that compile nothing; none where the library has no answer.
   std::vector<CudnnEngineChoice> QuickRecommendations() const;
 
-  // REQUIRES: the workspace has plan.workspace_bytes.
+  // `addresses` of the tensors that have one, in the order in which they were added to the parts:
+  // of values in host memory, which is read before Run() returns. REQUIRES: the workspace has
+  // plan.workspace_bytes.
+  Status Run(const CudnnPlan& plan, std::span<const void* const> addresses, void* workspace,
+             CUstream stream) const;
+  // Likewise. REQUIRES: it has three tensors.
   Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
 
   const Cudnn& library() const;

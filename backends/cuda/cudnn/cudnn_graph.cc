@@ -1,20 +1,14 @@
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/cudnn/cudnn_graph.h"
 
 #include <algorithm>
-#include <array>
+#include <cassert>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "attune/base/fingerprint.h"
-#include "attune/ops/conv/conv.h"
-#include "attune/problem/problem.h"
-#include "backends/cuda/conv/cudnn_words.h"
-
-// Handles of graphs and plans are deprecated in newer versions, and needed in older ones.
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include <fmt/format.h>
 
 namespace attune::cuda {
 namespace {
@@ -28,17 +22,10 @@ Config ConfigWith(int64_t engine, const KnobValues& knobs) {
   return {{kEngine, engine}, {kKnobs, TextOf(knobs)}};
 }
 
-std::vector<int64_t> LastOf(const Spatial& extents, int rank) {
-  return {extents.end() - rank, extents.end()};
-}
-
 void AddNew(Config config, std::vector<Config>& configs) {
   const bool is_new = std::find(configs.begin(), configs.end(), config) == configs.end();
   if (is_new) configs.push_back(std::move(config));
 }
-
-// Names of the tensors in a plan's list of addresses: in the order of Operands(conv).
-constexpr int64_t kIds[] = {1, 2, 3};
 
 }  // namespace
 
@@ -49,168 +36,58 @@ bool ServesUntriedOfCudnn(const Config& config) {
 }
 
 struct CudnnGraph::Descriptors {
-  Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem,
-              CudnnEngines allowed)
-      : cudnn(library), handle(its_handle), conv(problem), engines(allowed) {}
+  Descriptors(CudnnGraphParts its_parts, const CudnnEngineTerms& its_terms, uint64_t its_seed,
+              CudnnDescriptor its_graph)
+      : parts(std::move(its_parts)),
+        terms(its_terms),
+        seed(its_seed),
+        graph(std::move(its_graph)) {}
 
-  Status Create() {
-    const std::vector<Operand> operands = Operands(conv);
-    for (size_t i = 0; i < operands.size(); ++i) {
-      ATTUNE_RETURN_IF_ERROR(AddTensor(operands[i].tensor, kIds[i]));
-    }
-    ATTUNE_RETURN_IF_ERROR(AddConvolution());
-    ATTUNE_RETURN_IF_ERROR(AddOperation());
-    ATTUNE_ASSIGN_OR_RETURN(
-        CudnnDescriptor made,
-        CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
-    ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle));
-    ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts.back()));
-    ATTUNE_RETURN_IF_ERROR(made.Finalize());
-    graph.emplace(std::move(made));
-    return Status::Ok();
-  }
+  const Cudnn& cudnn() const { return parts.cudnn(); }
+  cudnnHandle_t handle() const { return parts.handle(); }
 
-  const Cudnn& cudnn;
-  const cudnnHandle_t handle;
-  const Conv conv;
-  const CudnnEngines engines;
-  std::vector<CudnnDescriptor> parts;  // Three tensors, the convolution, the operation.
-  std::optional<CudnnDescriptor> graph;
-
- private:
-  Status AddTensor(const TensorDesc& tensor, int64_t id) {
-    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
-                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-    const int64_t alignment_bytes = std::min(conv.alignment_bytes, 16);
-    ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CudnnTypeOf(tensor.type)));
-    ATTUNE_RETURN_IF_ERROR(made.SetInt64s(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.extents));
-    ATTUNE_RETURN_IF_ERROR(made.SetInt64s(CUDNN_ATTR_TENSOR_STRIDES, tensor.strides));
-    ATTUNE_RETURN_IF_ERROR(made.SetOne(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id));
-    ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment_bytes));
-    ATTUNE_RETURN_IF_ERROR(made.Finalize());
-    parts.push_back(std::move(made));
-    return Status::Ok();
-  }
-
-  Status AddConvolution() {
-    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
-                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
-    const int rank = conv.spatial_rank;
-    const cudnnDataType_t compute = CudnnSumType(conv.type);
-    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    const auto set = [&](cudnnBackendAttributeName_t name, const Spatial& values) {
-      return made.SetInt64s(name, LastOf(values, rank));
-    };
-    ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, compute));
-    ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, mode));
-    ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, int64_t{rank}));
-    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, conv.pad));
-    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, conv.pad));
-    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_DILATIONS, conv.dilation));
-    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, conv.stride));
-    ATTUNE_RETURN_IF_ERROR(made.Finalize());
-    parts.push_back(std::move(made));
-    return Status::Ok();
-  }
-
-  // What an operation calls its parts: the three operands, the convolution, alpha and beta.
-  struct OperationNames {
-    cudnnBackendDescriptorType_t type;
-    std::array<cudnnBackendAttributeName_t, 6> attributes;
-  };
-  OperationNames NamesOfOperation() const {
-    switch (conv.direction) {
-      case ConvDirection::kForward:
-        return {
-            CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-            {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA}};
-      case ConvDirection::kBackwardData:
-        return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA}};
-      case ConvDirection::kBackwardWeights:
-        break;
-    }
-    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-            {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
-  }
-
-  Status AddOperation() {
-    const OperationNames names = NamesOfOperation();
-    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made, CudnnDescriptor::Create(cudnn, names.type));
-    for (size_t i = 0; i < parts.size(); ++i) {
-      ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(names.attributes[i], parts[i]));
-    }
-    if (conv.type == DataType::kF64) {
-      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[4], CUDNN_TYPE_DOUBLE, 1.0));
-      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[5], CUDNN_TYPE_DOUBLE, 0.0));
-    } else {
-      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[4], CUDNN_TYPE_FLOAT, 1.0F));
-      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[5], CUDNN_TYPE_FLOAT, 0.0F));
-    }
-    ATTUNE_RETURN_IF_ERROR(made.Finalize());
-    parts.push_back(std::move(made));
-    return Status::Ok();
-  }
+  const CudnnGraphParts parts;
+  const CudnnEngineTerms terms;
+  const uint64_t seed;
+  const CudnnDescriptor graph;
 };
 
-Result<CudnnGraph> CudnnGraph::Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv,
-                                      CudnnEngines engines) {
-  auto descriptors = std::make_shared<Descriptors>(cudnn, handle, conv, engines);
-  ATTUNE_RETURN_IF_ERROR(descriptors->Create());
-  return CudnnGraph(std::move(descriptors));
+Result<CudnnGraph> CudnnGraph::Create(CudnnGraphParts parts, const CudnnEngineTerms& terms,
+                                      uint64_t seed) {
+  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor graph, parts.MakeGraph());
+  return CudnnGraph(
+      std::make_shared<const Descriptors>(std::move(parts), terms, seed, std::move(graph)));
 }
 
 Result<CudnnDescriptor> CudnnGraph::Engine(int64_t index) const {
   ATTUNE_ASSIGN_OR_RETURN(
       CudnnDescriptor engine,
-      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+      CudnnDescriptor::Create(descriptors_->cudnn(), CUDNN_BACKEND_ENGINE_DESCRIPTOR));
   ATTUNE_RETURN_IF_ERROR(
-      engine.SetDescriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, *descriptors_->graph));
+      engine.SetDescriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, descriptors_->graph));
   ATTUNE_RETURN_IF_ERROR(engine.SetOne(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index));
   ATTUNE_RETURN_IF_ERROR(engine.Finalize());
   return engine;
 }
 
 bool CudnnGraph::Allows(const CudnnDescriptor& engine) const {
-  const Conv& conv = descriptors_->conv;
-  const bool is_strict_f32 = conv.type == DataType::kF32 && conv.math == MathMode::kStrict;
+  const CudnnEngineTerms& terms = descriptors_->terms;
   const auto notes = engine.GetAll<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                                                 CUDNN_TYPE_NUMERICAL_NOTE);
-  const bool is_direct = descriptors_->engines == CudnnEngines::kTensorCores;
   bool has_tensor_cores = false;
   for (const cudnnBackendNumericalNote_t note : notes) {
     // On f32 a tensor core is TF32.
     const bool rounds_inputs = note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
                                note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
-    if (is_strict_f32 && rounds_inputs) return false;
+    if (terms.is_exact && rounds_inputs) return false;
     has_tensor_cores |= rounds_inputs;
     const bool transforms =
         note == CUDNN_NUMERICAL_NOTE_FFT || note == CUDNN_NUMERICAL_NOTE_WINOGRAD;
-    if (is_direct && transforms) return false;
+    if (terms.is_direct && transforms) return false;
     if (note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
-    if (conv.deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
+    if (terms.is_deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
   }
-  return has_tensor_cores || !is_direct;
+  return has_tensor_cores || !terms.is_direct;
 }
 
 Result<std::optional<Config>> CudnnGraph::ConfigOf(const CudnnDescriptor& engine_config) const {
@@ -238,9 +115,9 @@ Result<std::optional<Config>> CudnnGraph::ConfigOf(const CudnnDescriptor& engine
 Result<std::vector<Config>> CudnnGraph::RecommendationsOf(cudnnBackendHeurMode_t mode) const {
   ATTUNE_ASSIGN_OR_RETURN(
       CudnnDescriptor heuristic,
-      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+      CudnnDescriptor::Create(descriptors_->cudnn(), CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
   ATTUNE_RETURN_IF_ERROR(
-      heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *descriptors_->graph));
+      heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, descriptors_->graph));
   ATTUNE_RETURN_IF_ERROR(heuristic.SetOne(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode));
   std::vector<Config> configs;
   if (!heuristic.Finalize().ok()) return configs;
@@ -321,7 +198,7 @@ Result<CudnnDescriptor> WithKnobs(const Cudnn& cudnn, const CudnnDescriptor& eng
 
 Status CudnnGraph::AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const {
   const Result<CudnnDescriptor> engine = Engine(index);
-  // It does not compute this convolution, which is what was asked.
+  // It does not compute this graph, which is what was asked.
   if (!engine.ok() || !Allows(*engine)) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(std::vector<KnobRange> knobs, KnobsOf(*engine));
   if (CompilesAtRunTime(*engine)) {
@@ -331,16 +208,16 @@ Status CudnnGraph::AddVariants(int64_t index, uint64_t seed, std::vector<Config>
                   [](const KnobRange& knob) { return knob.type == CUDNN_KNOB_TYPE_SPLIT_K_SLC; });
   }
   for (const KnobValues& chosen : VariantsOf(knobs, seed)) {
-    if (!WithKnobs(descriptors_->cudnn, *engine, chosen).ok()) continue;
+    if (!WithKnobs(descriptors_->cudnn(), *engine, chosen).ok()) continue;
     configs.push_back(ConfigWith(index, chosen));
   }
   return Status::Ok();
 }
 
 Result<std::vector<Config>> CudnnGraph::Enumeration() const {
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t count, descriptors_->graph->GetInt64(
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t count, descriptors_->graph.GetInt64(
                                                    CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));
-  const uint64_t seed = FingerprintOf(Text(Problem(descriptors_->conv))).low;
+  const uint64_t seed = descriptors_->seed;
   std::vector<Config> configs;
   for (int64_t index = 0; index < count; ++index) {
     ATTUNE_RETURN_IF_ERROR(AddVariants(index, seed + static_cast<uint64_t>(index), configs));
@@ -370,9 +247,9 @@ Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
 }
 
 Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const {
-  const Cudnn& cudnn = descriptors_->cudnn;
+  const Cudnn& cudnn = descriptors_->cudnn();
   ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine_config, WithKnobs(cudnn, engine, knobs));
-  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, MakePlan(cudnn, descriptors_->handle, engine_config));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, MakePlan(cudnn, descriptors_->handle(), engine_config));
   plan.is_compiled = CompilesAtRunTime(engine);
   return plan;
 }
@@ -386,7 +263,7 @@ Result<CudnnPlan> CudnnGraph::PlanOf(const Config& config) const {
 
 Result<CudnnKeptPlan> CudnnGraph::PlanWith(std::string_view json, const Config& config) const {
   if (!json.empty()) {
-    auto read = PlanFromJson(descriptors_->cudnn, descriptors_->handle, json);
+    auto read = PlanFromJson(descriptors_->cudnn(), descriptors_->handle(), json);
     if (read.ok()) return CudnnKeptPlan{std::move(*read), true, {}};
   }
   ATTUNE_ASSIGN_OR_RETURN(CudnnPlan made, config.empty() ? FirstPlan() : PlanOf(config));
@@ -397,13 +274,17 @@ Result<CudnnKeptPlan> CudnnGraph::PlanWith(std::string_view json, const Config& 
 
 Result<CudnnPlan> CudnnGraph::FirstPlan() const {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> configs, Recommendations());
+  std::string refusal;
   for (const Config& config : configs) {
     Result<CudnnPlan> plan = PlanOf(config);
     if (plan.ok()) return plan;
+    if (refusal.empty()) refusal = " " + plan.error().message();
   }
   return Unsupported(
-      "cuDNN recommends no engine for this convolution that can be made here. Tune the problem: "
-      "solvers that are not cuDNN's compute it, and its other engines are tried too.");
+      fmt::format("cuDNN recommends no engine for this problem that can be made here.{} Tune the "
+                  "problem: solvers that are not cuDNN's compute it, and its other engines are "
+                  "tried too.",
+                  refusal));
 }
 
 std::vector<CudnnEngineChoice> CudnnGraph::QuickRecommendations() const {
@@ -426,39 +307,46 @@ Result<CudnnDescriptor> CudnnGraph::QuickEngine(const CudnnEngineChoice& choice)
 }
 
 Result<CudnnQuickPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> choices) const {
-  const Cudnn& cudnn = descriptors_->cudnn;
+  const Cudnn& cudnn = descriptors_->cudnn();
   for (const CudnnEngineChoice& choice : choices) {
     const Result<CudnnDescriptor> engine = QuickEngine(choice);
     if (!engine.ok()) continue;
     const Result<CudnnDescriptor> engine_config = WithKnobs(cudnn, *engine, choice.knobs);
     if (!engine_config.ok()) continue;
-    Result<CudnnPlan> plan = MakePlan(cudnn, descriptors_->handle, *engine_config);
+    Result<CudnnPlan> plan = MakePlan(cudnn, descriptors_->handle(), *engine_config);
     if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) {
       return CudnnQuickPlan{*std::move(plan), choice};
     }
   }
   return Unsupported(
-      "No engine of cuDNN is known to be made quickly for this convolution; another solver "
-      "computes it.");
+      "No engine of cuDNN is known to be made quickly for this problem; another solver computes "
+      "it.");
 }
 
-const Cudnn& CudnnGraph::library() const { return descriptors_->cudnn; }
+const Cudnn& CudnnGraph::library() const { return descriptors_->cudnn(); }
 
 Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {
-  const Cudnn& cudnn = descriptors_->cudnn;
+  const void* const addresses[] = {call.first, call.second, call.output};
+  return Run(plan, addresses, call.workspace, call.stream);
+}
+
+Status CudnnGraph::Run(const CudnnPlan& plan, std::span<const void* const> addresses,
+                       void* workspace, CUstream stream) const {
+  const Cudnn& cudnn = descriptors_->cudnn();
+  const std::vector<int64_t>& ids = descriptors_->parts.ids();
+  assert(addresses.size() == ids.size());
   ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor pack,
                           CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
-  const void* addresses[] = {call.first, call.second, call.output};
+  ATTUNE_RETURN_IF_ERROR(pack.SetInt64s(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids));
+  ATTUNE_RETURN_IF_ERROR(pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                                     std::ssize(addresses), addresses.data()));
   ATTUNE_RETURN_IF_ERROR(
-      pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, kIds));
-  ATTUNE_RETURN_IF_ERROR(
-      pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, addresses));
-  ATTUNE_RETURN_IF_ERROR(
-      pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, call.workspace));
+      pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace));
   ATTUNE_RETURN_IF_ERROR(pack.Finalize());
-  return cudnn.EnqueueOn(call.stream, descriptors_->handle, [&] {
-    return cudnn.Check(cudnn.cudnnBackendExecute(descriptors_->handle, plan.plan.get(), pack.get()),
-                       "cannot run a plan");
+  return cudnn.EnqueueOn(stream, descriptors_->handle(), [&] {
+    return cudnn.Check(
+        cudnn.cudnnBackendExecute(descriptors_->handle(), plan.plan.get(), pack.get()),
+        "cannot run a plan");
   });
 }
 

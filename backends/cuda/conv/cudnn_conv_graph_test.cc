@@ -1,5 +1,5 @@
 // Graphs of cuDNN without a GPU, over a library that stands in for it.
-#include "backends/cuda/conv/cudnn_graph.h"
+#include "backends/cuda/conv/cudnn_conv_graph.h"
 
 #include <set>
 #include <utility>
@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/ops/conv/conv.h"
+#include "backends/cuda/conv/cudnn_quick_engines.h"
 #include "backends/cuda/cudnn/stand_in_cudnn_test.h"
 #include "backends/cuda/problem_on_host_test.h"
 
@@ -34,7 +35,7 @@ Config Engine(int64_t index, const char* knobs = "none") {
 class CudnnGraphTest : public testing::Test {
  protected:
   CudnnGraph GraphOf(const char* problem) {
-    auto graph = CudnnGraph::Create(library_.cudnn(), nullptr, ConvOf(problem));
+    auto graph = MakeCudnnConvGraph(library_.cudnn(), nullptr, ConvOf(problem));
     EXPECT_TRUE(graph.ok()) << graph.status().ToString();
     return *std::move(graph);
   }
@@ -101,7 +102,7 @@ TEST_F(CudnnGraphTest, WhatIsLearnedOfAnotherVersionCompilesNothing) {
   StandInCudnn library("9.19.0");
   library.engines = {{3, true}, {4}, {5, false, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}}, {6}};
   library.recommended = {{CUDNN_HEUR_MODE_A, {3, 5, 6}}, {CUDNN_HEUR_MODE_FALLBACK, {4}}};
-  const auto graph = CudnnGraph::Create(library.cudnn(), nullptr, ConvOf(kStrict));
+  const auto graph = MakeCudnnConvGraph(library.cudnn(), nullptr, ConvOf(kStrict));
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
 
   const std::vector<CudnnEngineChoice> learned = graph->QuickRecommendations();
