@@ -1,5 +1,6 @@
 #include "backends/cuda/cudnn/cudnn.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -8,6 +9,8 @@
 
 namespace attune::cuda {
 namespace {
+
+constexpr size_t kMostReasonBytes = 256;
 
 // The one that this was compiled against: enumerations grow with the major version.
 const std::string kFileName = fmt::format("libcudnn.so.{}", CUDNN_MAJOR);
@@ -75,10 +78,21 @@ Status Cudnn::Direct(cudnnHandle_t handle, CUstream stream) const {
   return Status::Ok();
 }
 
+std::string Cudnn::LastReason() const {
+  if (cudnnGetLastErrorString == nullptr) return {};
+  char text[kMostReasonBytes] = {};
+  cudnnGetLastErrorString(text, sizeof(text));
+  text[sizeof(text) - 1] = '\0';
+  std::string reason(text);
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  reason.erase(reason.find_last_not_of(' ') + 1);
+  return reason.empty() ? reason : fmt::format(" ({})", reason);
+}
+
 Status Cudnn::Check(cudnnStatus_t code, std::string_view what) const {
   if (code == CUDNN_STATUS_SUCCESS) return Status::Ok();
-  const std::string message =
-      fmt::format("cuDNN {} {}: {}.", report_.version, what, cudnnGetErrorString(code));
+  const std::string message = fmt::format("cuDNN {} {}: {}{}.", report_.version, what,
+                                          cudnnGetErrorString(code), LastReason());
   // Of version 9 on, thousands are classes: 2000 bad parameters, 3000 what is not supported.
   if (code == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
       code == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace attune::cuda {
   X(cudnnCreate)                                              \
   X(cudnnGetVersion)                                          \
   X(cudnnGetErrorString)                                      \
+  X(cudnnGetLastErrorString)                                  \
   X(cudnnSetStream)                                           \
   X(cudnnCreateTensorDescriptor)                              \
   X(cudnnDestroyTensorDescriptor)                             \
@@ -105,12 +107,14 @@ class Cudnn {
   // one piece.
   std::recursive_mutex& enqueue_mutex() const { return enqueue_mutex_; }
 
-  // Ok, or "cuDNN <what>: CUDNN_STATUS_NOT_SUPPORTED.": kUnsupported for what it does not compute,
-  // kResourceExhausted if memory ran out, kInternal otherwise.
+  // Ok, or "cuDNN <what>: CUDNN_STATUS_NOT_SUPPORTED (<the library's reason>).": kUnsupported for
+  // what it does not compute, kResourceExhausted if memory ran out, kInternal otherwise.
   Status Check(cudnnStatus_t code, std::string_view what) const;
 
  private:
   LibraryReport report_;
+  // The library's reason for the last error of this thread, in parentheses; empty without one.
+  std::string LastReason() const;
   // REQUIRES: enqueue_mutex_ is held.
   Status Direct(cudnnHandle_t handle, CUstream stream) const;
 
