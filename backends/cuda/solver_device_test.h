@@ -42,6 +42,17 @@ class SolverDeviceTest : public CudaDeviceTest {
     EXPECT_GT(RightConfigs(solver, *problem), 0) << each.solver << " for " << each.problem;
   }
 
+  // Returns how many configs of the case's solver compute its problem; none does so wrongly. The
+  // library may refuse the problem.
+  int RightOrRefused(const HostileCase& each) {
+    const auto problem = ParseProblem(each.problem);
+    EXPECT_TRUE(problem.ok()) << each.problem << problem.status().ToString();
+    const Solver& solver = *solvers_.at(each.solver);
+    const Status applicable = solver.IsApplicable(*problem, device_->target());
+    EXPECT_TRUE(applicable.ok()) << each.problem << applicable.ToString();
+    return RightConfigs(solver, *problem);
+  }
+
   std::map<std::string, std::unique_ptr<const Solver>> solvers_;
 
  private:

@@ -9,10 +9,10 @@
 
 #include "attune/ops/batch_norm/batch_norm.h"
 #include "attune/problem/problem.h"
+#include "backends/cuda/batch_norm/cudnn_batch_norm_executable.h"
 #include "backends/cuda/driver/addresses.h"
 #include "backends/cuda/driver/cuda_device.h"
 #include "backends/cuda/driver/library_solver.h"
-#include "backends/cuda/driver/replayed_executable.h"
 #include "backends/cuda/driver/scratch.h"
 
 // cuDNN deprecates these calls in favour of graphs.
@@ -79,10 +79,7 @@ Status CheckCudnnNormalizes(const BatchNorm& norm) {
     return Unsupported(
         "cuDNN has batch norm per activation only with channels first and no fusion.");
   }
-  const int64_t elements = ShapeOf(norm).elements();
-  if (elements < int64_t{1} << 31) return Status::Ok();
-  return Unsupported(
-      fmt::format("cuDNN counts elements in 31 bits; the batch norm has {}.", elements));
+  return CheckCudnnCountsElements(norm);
 }
 
 // One batch norm with one call. Immutable; used by one thread at a time.
@@ -227,22 +224,6 @@ class CudnnBatchNorm {
   size_t reserve_bytes_ = 0;
 };
 
-class CudnnBatchNormExecutable final : public Executable {
- public:
-  CudnnBatchNormExecutable(CudaDevice& device, std::unique_ptr<const CudnnBatchNorm> norm)
-      : device_(device), norm_(std::move(norm)) {}
-
-  size_t workspace_bytes() const override { return norm_->workspace_bytes(); }
-  Status Run(const Arguments& arguments) override {
-    ATTUNE_RETURN_IF_ERROR(device_.Enter());
-    return norm_->Run(arguments, device_.StreamOf(arguments));
-  }
-
- private:
-  CudaDevice& device_;
-  const std::unique_ptr<const CudnnBatchNorm> norm_;
-};
-
 class CudnnBatchNormSolver final : public LibrarySolver {
  public:
   explicit CudnnBatchNormSolver(const Lazy<Cudnn>& cudnn)
@@ -279,9 +260,7 @@ class CudnnBatchNormSolver final : public LibrarySolver {
                                              const Problem& problem,
                                              const Config& config) const override {
     ATTUNE_ASSIGN_OR_RETURN(auto norm, Make(device, problem, StringAt(config, "call")));
-    const ReplayTerms terms{.library = &norm->library().enqueue_mutex()};
-    return ReplayIfSlow(device, std::make_unique<CudnnBatchNormExecutable>(device, std::move(norm)),
-                        terms);
+    return MakeCudnnBatchNormExecutable(device, std::move(norm));
   }
 
   Result<std::unique_ptr<const CudnnBatchNorm>> Make(CudaDevice& device, const Problem& problem,
@@ -297,6 +276,13 @@ class CudnnBatchNormSolver final : public LibrarySolver {
 };
 
 }  // namespace
+
+Status CheckCudnnCountsElements(const BatchNorm& norm) {
+  const int64_t elements = ShapeOf(norm).elements();
+  if (elements < int64_t{1} << 31) return Status::Ok();
+  return Unsupported(
+      fmt::format("cuDNN counts elements in 31 bits; the batch norm has {}.", elements));
+}
 
 std::unique_ptr<const Solver> MakeCudnnBatchNorm(const Lazy<Cudnn>& cudnn) {
   return std::make_unique<CudnnBatchNormSolver>(cudnn);

@@ -1,6 +1,7 @@
 #include "backends/cuda/cudnn/cudnn_solvers.h"
 
 #include "backends/cuda/batch_norm/cudnn_batch_norm.h"
+#include "backends/cuda/batch_norm/cudnn_graph_batch_norm.h"
 #include "backends/cuda/conv/cudnn_conv.h"
 #include "backends/cuda/conv/cudnn_graph_conv.h"
 #include "backends/cuda/conv/cudnn_instant_conv.h"
@@ -29,6 +30,7 @@ void CudnnSolvers::AddConvsTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) con
 
 void CudnnSolvers::AddBatchNormsTo(SolverList& solvers) const {
   solvers.push_back(MakeCudnnBatchNorm(library_->cudnn));
+  solvers.push_back(MakeCudnnGraphBatchNorm(library_->cudnn));
 }
 
 LibraryReport CudnnSolvers::report() const { return library_->cudnn.Get().report(); }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,8 +51,17 @@ class StandInCudnn {
           if (name == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT) {
             current_->alignments_bytes.push_back(*static_cast<const int64_t*>(values));
           }
+          if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && count == 1) {
+            current_->NoteTensor(name, **static_cast<Descriptor* const*>(values));
+          }
           return CUDNN_STATUS_SUCCESS;
         };
+    cudnn_.cudnnSetStream = [](cudnnHandle_t, cudaStream_t) { return CUDNN_STATUS_SUCCESS; };
+    cudnn_.cudnnBackendExecute = [](cudnnHandle_t, cudnnBackendDescriptor_t,
+                                    cudnnBackendDescriptor_t pack) {
+      current_->NoteAddresses(*static_cast<Descriptor*>(pack));
+      return CUDNN_STATUS_SUCCESS;
+    };
     cudnn_.cudnnBackendFinalize = [](cudnnBackendDescriptor_t made) {
       return current_->Finalize(*static_cast<Descriptor*>(made));
     };
@@ -72,6 +82,20 @@ class StandInCudnn {
   std::map<cudnnBackendHeurMode_t, std::vector<int64_t>> recommended;
   bool takes_json = true;
   std::vector<int64_t> alignments_bytes;  // Of the tensors that it was told of.
+
+  // Descriptors of these types are refused.
+  std::set<cudnnBackendDescriptorType_t> refused;
+
+  // Parts of graphs, in the order of their descriptions.
+  std::vector<cudnnBackendDescriptorType_t> operations;
+  std::vector<cudnnPointwiseMode_t> pointwise_modes;
+  std::map<cudnnBackendAttributeName_t, int64_t> tensor_ids;  // By attribute of an operation.
+  std::set<int64_t> virtual_ids;
+  std::set<int64_t> value_ids;
+
+  // Arguments of the last launch.
+  std::map<int64_t, const void*> addresses;
+  std::map<int64_t, float> numbers;
 
   int descriptors_made = 0;
   std::vector<int64_t> engines_made;  // Of which a plan was wanted.
@@ -102,18 +126,11 @@ class StandInCudnn {
   }
 
   static int64_t SizeOf(cudnnBackendAttributeType_t type) {
-    switch (type) {
-      case CUDNN_TYPE_CHAR:
-        return 1;
-      case CUDNN_TYPE_HANDLE:
-      case CUDNN_TYPE_VOID_PTR:
-      case CUDNN_TYPE_BACKEND_DESCRIPTOR:
-      case CUDNN_TYPE_INT64:
-      case CUDNN_TYPE_DOUBLE:
-        return 8;
-      default:
-        return 4;
-    }
+    if (type == CUDNN_TYPE_CHAR || type == CUDNN_TYPE_BOOLEAN) return 1;
+    const bool is_wide = type == CUDNN_TYPE_HANDLE || type == CUDNN_TYPE_VOID_PTR ||
+                         type == CUDNN_TYPE_BACKEND_DESCRIPTOR || type == CUDNN_TYPE_INT64 ||
+                         type == CUDNN_TYPE_DOUBLE;
+    return is_wide ? 8 : 4;
   }
 
   template <class T>
@@ -154,8 +171,42 @@ class StandInCudnn {
     return "{\"engine\":" + std::to_string(engine.index) + "}";
   }
 
+  void NoteTensor(cudnnBackendAttributeName_t name, const Descriptor& referred) {
+    if (referred.type != CUDNN_BACKEND_TENSOR_DESCRIPTOR) return;
+    tensor_ids[name] = Given<int64_t>(referred, CUDNN_ATTR_TENSOR_UNIQUE_ID);
+  }
+
+  void NoteAddresses(const Descriptor& pack) {
+    const std::string& ids = pack.given.at(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+    const std::string& pointers = pack.given.at(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    addresses.clear();
+    for (size_t at = 0; at < ids.size(); at += sizeof(int64_t)) {
+      int64_t id = 0;
+      const void* address = nullptr;
+      std::memcpy(&id, ids.data() + at, sizeof(id));
+      std::memcpy(&address, pointers.data() + at, sizeof(address));
+      addresses[id] = address;
+      if (value_ids.contains(id)) numbers[id] = *static_cast<const float*>(address);
+    }
+  }
+
   cudnnStatus_t Finalize(Descriptor& made) {
+    if (refused.contains(made.type)) return CUDNN_STATUS_NOT_SUPPORTED;
     switch (made.type) {
+      case CUDNN_BACKEND_TENSOR_DESCRIPTOR: {
+        const auto id = Given<int64_t>(made, CUDNN_ATTR_TENSOR_UNIQUE_ID);
+        if (Given<bool>(made, CUDNN_ATTR_TENSOR_IS_VIRTUAL)) virtual_ids.insert(id);
+        if (Given<bool>(made, CUDNN_ATTR_TENSOR_IS_BY_VALUE)) value_ids.insert(id);
+        return CUDNN_STATUS_SUCCESS;
+      }
+      case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+        pointwise_modes.push_back(Given<cudnnPointwiseMode_t>(made, CUDNN_ATTR_POINTWISE_MODE));
+        return CUDNN_STATUS_SUCCESS;
+      case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
+      case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR:
+      case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
+        operations.push_back(made.type);
+        return CUDNN_STATUS_SUCCESS;
       case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
         made.engine = Find(Given<int64_t>(made, CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
         return made.engine == nullptr ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
