@@ -56,7 +56,17 @@ Json ToJson(const Trial& trial) {
   return json;
 }
 
-Json ToJson(const Choice& choice) { return Json::parse(ChoiceAsJson(choice)); }
+void AddRates(const Problem& problem, double time_ns, Json& json) {
+  const Rates rates = RatesOf(problem, time_ns);
+  json["flops_per_second"] = rates.flops > 0 ? Number(rates.flops) : Json(nullptr);
+  json["bytes_per_second"] = rates.bytes > 0 ? Number(rates.bytes) : Json(nullptr);
+}
+
+Json ToJson(const Choice& choice) {
+  Json json = Json::parse(ChoiceAsJson(choice));
+  AddRates(choice.problem, choice.measurement.median_ns, json);
+  return json;
+}
 
 Json ToJson(const Environment& environment) {
   Json json = Json::object();

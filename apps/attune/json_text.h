@@ -16,8 +16,11 @@ std::string Dump(const Json& json);
 Json ToJson(const Measurement& measurement);
 Json ToJson(const Failure& failure);
 Json ToJson(const Trial& trial);
+// With the rates of its time.
 Json ToJson(const Choice& choice);
 Json ToJson(const Environment& environment);
+// Appends "flops_per_second" and "bytes_per_second" of `problem` in `time_ns`, null if unknown.
+void AddRates(const Problem& problem, double time_ns, Json& json);
 // "before" and "after", each with what is known or null.
 Json ToJson(const SetConditions& conditions);
 

@@ -31,6 +31,13 @@ std::string FormatRate(double rate, const char* unit) {
                      kPrefixes[index], unit);
 }
 
+std::string FormatRateOf(const Problem& problem, double time_ns) {
+  const Rates rates = RatesOf(problem, time_ns);
+  const bool is_memory_bound = problem.op().IsMemoryBound();
+  const double rate = is_memory_bound ? rates.bytes : rates.flops;
+  return rate > 0 ? FormatRate(rate, is_memory_bound ? "B/s" : "FLOP/s") : "";
+}
+
 std::string FormatConditions(const DeviceConditions& conditions) {
   std::vector<std::string> parts;
   if (conditions.compute_clock_mhz) {

@@ -22,6 +22,10 @@ std::string FormatSpeedup(double speedup);
 // "12.3 GFLOP/s", "45.6 GB/s": `rate` per second, decimal prefixes.
 std::string FormatRate(double rate, const char* unit);
 
+// What `problem` reaches in `time_ns`, in the unit of what limits its operator: bytes per second
+// for a memory-bound one, FLOP/s for others. "" if unknown.
+std::string FormatRateOf(const Problem& problem, double time_ns);
+
 // "1305 MHz, memory 2619 MHz, 698 of 700 W, 71 °C, throttled: power cap": what is known. "nothing
 // is known" if nothing is.
 std::string FormatConditions(const DeviceConditions& conditions);

@@ -187,6 +187,49 @@ TEST(PageTest, TheMethodNamesTheRulesOfTheChoice) {
   EXPECT_THAT(page, HasSubstr("with " + FormatConfidence(rules.confidence) + " confidence"));
 }
 
+// 8 MB of f32 are read and written in a millisecond.
+Choice SoftmaxInAMillisecond() {
+  Choice choice;
+  choice.problem = *ParseProblem("softmax@2{outer=1000,length=1000}");
+  choice.provenance = Provenance::kDefault;
+  choice.measurement.median_ns = 1e6;
+  choice.roofline_fraction = 0.4;
+  return choice;
+}
+
+TEST(PageTest, WinnersOfMemoryBoundOperatorsHaveTheirBandwidth) {
+  ReportProblem problem;
+  problem.chosen.choice = SoftmaxInAMillisecond();
+  problem.chosen.tagged.problem = problem.chosen.choice->problem;
+  ReportData data;
+  data.problems = {problem};
+
+  const std::string page = RenderPage(data);
+
+  EXPECT_THAT(page, HasSubstr("<td class=\"num\">8.00 GB/s</td>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"num\">40%</td>"));
+}
+
+TEST(RateTest, IsInTheUnitOfWhatLimitsTheOperator) {
+  const Choice softmax = SoftmaxInAMillisecond();
+
+  EXPECT_EQ(FormatRateOf(softmax.problem, 1e6), "8.00 GB/s");
+  EXPECT_EQ(FormatRateOf(*ParseProblem("gemm@1{m=100,n=100,k=100}"), 1e6), "2.00 GFLOP/s");
+  EXPECT_EQ(FormatRateOf(softmax.problem, 0), "");
+  EXPECT_EQ(FormatRateOf(OtherOp{"pool", {}}, 1e6), "");
+}
+
+TEST(RateTest, JsonOfAChoiceHasBothRates) {
+  Json json = ToJson(SoftmaxInAMillisecond());
+  EXPECT_EQ(json["flops_per_second"], 5e9);
+  EXPECT_EQ(json["bytes_per_second"], 8e9);
+
+  json = ToJson(Choice());
+
+  EXPECT_TRUE(json["flops_per_second"].is_null());
+  EXPECT_TRUE(json["bytes_per_second"].is_null());
+}
+
 TEST(RooflineTest, NothingIsAboveItWithoutAReason) {
   const Problem product = *ParseProblem("gemm@1{m=512,n=512,k=512}");
   const Problem vector = *ParseProblem("gemm@1{m=512,n=1,k=512}");

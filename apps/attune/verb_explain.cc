@@ -164,7 +164,11 @@ Json SetJson(const RecordedSet& recorded, bool used) {
                {"conditions", ToJson(recorded.conditions)},
                {"throttled", HeldBackBy(recorded.conditions)}};
   json["trials"] = Json::array();
-  for (const Record& record : recorded.records) json["trials"].push_back(ToJson(record.trial));
+  for (const Record& record : recorded.records) {
+    Json& trial = json["trials"].emplace_back(ToJson(record.trial));
+    const Measurement* const measured = record.trial.measurement();
+    if (measured != nullptr) AddRates(set.problem, measured->median_ns, trial["measurement"]);
+  }
   return json;
 }
 
@@ -218,10 +222,12 @@ void PrintChoice(const Evidence& evidence, Output& out) {
     return;
   }
   const Choice& choice = *evidence.choice;
+  const std::string rate = FormatRateOf(evidence.problem, choice.measurement.median_ns);
   out.Print(fmt::format(
-      "Choice   {}\n         {} {}, {} of the roofline\n",
+      "Choice   {}\n         {} {}, {}{} of the roofline\n",
       Paint(out.screen(), Colour::kGreen, Text(choice.candidate)),
       FormatTime(choice.measurement.median_ns), FormatSpread(choice.measurement),
+      rate.empty() ? "" : rate + ", ",
       choice.roofline_fraction > 0 ? FormatRoofline(choice.roofline_fraction) : "unknown share"));
   if (choice.provenance == Provenance::kDefault) {
     out.Print("Because  it is the default, and nothing beat it by the margin with confidence.\n");
@@ -263,12 +269,14 @@ std::string Against(const Story& story, const Story* winner) {
                      : fmt::format("{:.1f}% faster?", 100 * (1 - *ratio));
 }
 
-void PrintTimed(const std::vector<Story>& stories, const Story* winner, Output& out) {
+void PrintTimed(const Problem& problem, const std::vector<Story>& stories, const Story* winner,
+                Output& out) {
   using Align = Column::Align;
   Table table({{"candidate", Align::kLeft, Column::Fit::kBelow},
                {"stage"},
                {"time", Align::kRight},
                {"interval", Align::kRight},
+               {"rate", Align::kRight, Column::Fit::kLeftOut},
                {"against the winner", Align::kRight},
                {"build", Align::kRight},
                {"load", Align::kRight},
@@ -279,7 +287,7 @@ void PrintTimed(const std::vector<Story>& stories, const Story* winner, Output& 
     table.AddRow(
         {Text(story.candidate) + (story.is_default ? " (default)" : ""),
          story.final ? "final" : "screen", FormatTime(measured.median_ns), FormatSpread(measured),
-         Against(story, winner),
+         FormatRateOf(problem, measured.median_ns), Against(story, winner),
          story.build_ns == 0 ? "-" : FormatTime(static_cast<double>(story.build_ns)),
          FormatTime(static_cast<double>(story.load_ns)), fmt::format("{:.2g}", story.max_error)},
         &story == winner ? Colour::kGreen : Colour::kPlain);
@@ -393,7 +401,7 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
     const std::vector<Story> stories = StoriesOf(*shown);
     const Story* winner =
         evidence.choice ? FindStory(stories, evidence.choice->candidate) : nullptr;
-    PrintTimed(stories, winner, out);
+    PrintTimed(evidence.problem, stories, winner, out);
     PrintPredicted(evidence, stories, out);
     PrintUntimed(stories, out);
     PrintUncapturable(stories, out);

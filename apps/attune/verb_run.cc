@@ -160,8 +160,7 @@ Json OutcomeJson(const Problem& problem, const Place& place, const RunVerbOption
   json.erase("is_default");
   if (const Measurement* measured = outcome.trial.measurement()) {
     json["median_ns"] = measured->median_ns;
-    json["flops_per_second"] = Flops(problem) / measured->median_ns * 1e9;
-    json["bytes_per_second"] = CompulsoryBytes(problem) / measured->median_ns * 1e9;
+    AddRates(problem, measured->median_ns, json);
     json["roofline_fraction"] = outcome.roofline_fraction;
     json["roofline_note"] = outcome.roofline_note;
     if (!options.counters.empty()) {
@@ -183,7 +182,7 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
     return;
   }
   const Measurement& measured = *trial.measurement();
-  const double seconds = measured.median_ns / 1e9;
+  const Rates rates = RatesOf(problem, measured.median_ns);
   out.Print(fmt::format(
       "Time       {} ({} to {} at {} confidence, {} samples, {} caches)\n"
       "Rate       {}, {}{}\n"
@@ -191,8 +190,7 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
       "Made ready {} to build, {} to load, {} bytes of workspace\n",
       FormatTime(measured.median_ns), FormatTime(measured.low_ns), FormatTime(measured.high_ns),
       FormatConfidence(measured.confidence), measured.samples_ns.size(), Name(measured.cache),
-      FormatRate(Flops(problem) / seconds, "FLOP/s"),
-      FormatRate(CompulsoryBytes(problem) / seconds, "B/s"),
+      FormatRate(rates.flops, "FLOP/s"), FormatRate(rates.bytes, "B/s"),
       outcome.roofline_fraction > 0
           ? fmt::format(", {} of the roofline", FormatRoofline(outcome.roofline_fraction))
           : "",

@@ -55,6 +55,26 @@ TEST(RooflineSeconds, UsesThePeakOfTheType) {
                    2e9 / 5e11);
 }
 
+TEST(RooflineSeconds, IsTheBandwidthForMemoryBoundOperatorsOfEveryType) {
+  for (const char* const text :
+       {"batch_norm@1{n=4,c=64,h=56,w=56,type=f16}", "softmax@2{outer=64,length=1000}"}) {
+    const Problem problem = *ParseProblem(text);
+
+    EXPECT_DOUBLE_EQ(RooflineSeconds(problem, {0, 0, 1e10}), CompulsoryBytes(problem) / 1e10);
+    EXPECT_EQ(RooflineSeconds(problem, {1e3, 1e3, 0}), 0) << text;
+    EXPECT_FALSE(IsBoundByArithmetic(problem, {1e3, 1e3, 1e10})) << text;
+  }
+}
+
+TEST(RatesOf, DividesTheWorkByTheTime) {
+  const Problem product = Normalized(PackedGemm(1000, 1000, 1000));
+
+  EXPECT_DOUBLE_EQ(RatesOf(product, 2e6).flops, 2e9 / 2e-3);
+  EXPECT_DOUBLE_EQ(RatesOf(product, 2e6).bytes, CompulsoryBytes(product) / 2e-3);
+  EXPECT_EQ(RatesOf(product, 0).flops, 0);
+  EXPECT_EQ(RatesOf(product, 0).bytes, 0);
+}
+
 TEST(RooflineSeconds, IsUnknownWithoutAPeakForTheProblem) {
   Gemm relaxed = PackedGemm(10, 10, 10);
   relaxed.math = MathMode::kBf16;

@@ -1,4 +1,4 @@
-// RooflineSeconds: the bound that arithmetic and memory set.
+// RooflineSeconds: the bound that arithmetic and memory set. RatesOf: what a time reaches.
 #include <algorithm>
 
 #include "attune/record/select.h"
@@ -23,13 +23,22 @@ Peaks HighestOf(const Peaks& a, const Peaks& b) {
           std::max(a.bytes_per_second, b.bytes_per_second)};
 }
 
+Rates RatesOf(const Problem& problem, double time_ns) {
+  if (!(time_ns > 0)) return {};
+  return {Flops(problem) / time_ns * 1e9, CompulsoryBytes(problem) / time_ns * 1e9};
+}
+
 double RooflineSeconds(const Problem& problem, const Peaks& peaks) {
+  if (problem.op().IsMemoryBound()) {
+    return peaks.bytes_per_second > 0 ? CompulsoryBytes(problem) / peaks.bytes_per_second : 0;
+  }
   const double peak_flops = PeakFlops(problem, peaks);
   if (!(peak_flops > 0) || !(peaks.bytes_per_second > 0)) return 0;
   return std::max(Flops(problem) / peak_flops, CompulsoryBytes(problem) / peaks.bytes_per_second);
 }
 
 bool IsBoundByArithmetic(const Problem& problem, const Peaks& peaks) {
+  if (problem.op().IsMemoryBound()) return false;
   const double peak_flops = PeakFlops(problem, peaks);
   return peak_flops > 0 && peaks.bytes_per_second > 0 &&
          Flops(problem) / peak_flops >= CompulsoryBytes(problem) / peaks.bytes_per_second;

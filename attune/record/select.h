@@ -115,7 +115,16 @@ bool WasSteady(const Choice& choice);
 // what was measured while others used it is too low.
 Peaks HighestOf(const Peaks& a, const Peaks& b);
 
-// Seconds that no implementation can beat: max(flops / peak flops, compulsory bytes / bandwidth); 0
+// What `problem` reaches in `time_ns`, per second: its operations, and the bytes that it cannot do
+// without. 0 if unknown.
+struct Rates {
+  double flops = 0;
+  double bytes = 0;
+};
+Rates RatesOf(const Problem& problem, double time_ns);
+
+// Seconds that no implementation can beat: max(flops / peak flops, compulsory bytes / bandwidth),
+// or compulsory bytes / bandwidth for a memory-bound operator, whose type may have no known peak. 0
 // if unknown.
 double RooflineSeconds(const Problem& problem, const Peaks& peaks);
 

@@ -89,17 +89,18 @@ std::string WinnerRow(const ReportProblem& problem) {
                                 label, problem.chosen.tagged.weight);
   if (!IsMeasured(problem)) {
     const Status& supported = problem.chosen.supported;
-    return head + fmt::format("<td colspan=\"6\" class=\"soft\">{}</td></tr>\n",
+    return head + fmt::format("<td colspan=\"7\" class=\"soft\">{}</td></tr>\n",
                               supported.ok() ? "not tuned here" : HtmlEscaped(supported.message()));
   }
   const Choice& choice = *problem.chosen.choice;
   const bool won = choice.provenance == Provenance::kMeasured;
   return head + fmt::format(
                     "<td><code>{}</code></td><td class=\"num\">{}</td>"
-                    "<td class=\"num\">{}</td><td class=\"num\">{}</td>"
+                    "<td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
                     "<td class=\"num {}\">{}</td><td class=\"num\">{}</td></tr>\n",
                     HtmlEscaped(Text(choice.candidate)), FormatTime(choice.measurement.median_ns),
                     FormatSpread(choice.measurement),
+                    FormatRateOf(choice.problem, choice.measurement.median_ns),
                     FormatTime(choice.default_measurement.median_ns), won ? "good" : "soft",
                     won ? FormatSpeedup(choice.speedup) : "default",
                     FormatRoofline(choice.roofline_fraction));
@@ -112,14 +113,14 @@ std::string Winners(const ReportData& data) {
                            : "";
   std::string html = Section(
       "Winners", fmt::format("The median of one launch with its interval, beside the default "
-                             "measured in the same rounds. Hover over a problem for its canonical "
-                             "text.{}",
+                             "measured in the same rounds. The rate is in bytes where memory "
+                             "limits the operator. Hover over a problem for its canonical text.{}",
                              shared));
   html +=
       "<div class=\"wide\"><table class=\"winners\"><thead><tr><th>problem</th><th "
       "class=\"num\">times</th>"
       "<th>candidate</th><th class=\"num\">time</th><th class=\"num\">interval</th>"
-      "<th class=\"num\">default</th><th class=\"num\">speed-up</th>"
+      "<th class=\"num\">rate</th><th class=\"num\">default</th><th class=\"num\">speed-up</th>"
       "<th class=\"num\">roofline</th></tr></thead><tbody>\n";
   for (const ReportProblem& problem : data.problems) html += WinnerRow(problem);
   html += "</tbody></table></div>\n";
