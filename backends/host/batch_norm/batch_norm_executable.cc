@@ -324,6 +324,7 @@ class BatchNormExecutable final : public Executable {
     tile.slots = piece.slots;
     tile.slot_step = view.slot_step;
     tile.length = piece.length;
+    call.unroll = plan_.unroll;
     call.relu = HasRelu(plan_.norm.fusion);
     call.statistics = Advance(memory.slots, piece.slot - region.slot);
     call.coefficients = Advance(memory.of_slots, piece.slot - region.slot);

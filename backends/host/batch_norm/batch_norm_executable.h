@@ -22,6 +22,7 @@ struct Plan {
   // merged in between. Otherwise a thread has whole groups.
   bool splits_values = false;
   bool streams = false;
+  int unroll = 1;
 
   bool is_inference() const { return norm.pass == BatchNormPass::kInference; }
   bool is_backward() const { return norm.pass == BatchNormPass::kBackward; }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "backends/host/stored_floats.h"
 
@@ -26,11 +27,13 @@ namespace {
 // A sum has this many lanes, because the compiler may not reorder the terms of
 // one.
 constexpr int kLanes = 16;
-// A long slot has this many while it is read.
-constexpr int kWideLanes = 64;
 constexpr int64_t kLineBytes = 64;
 // Streamed values are collected in a buffer of the first-level cache.
 constexpr int64_t kBufferBytes = 4096;
+// The mean of a slot is guessed from so many values.
+constexpr int64_t kGuessedValues = 16;
+// What is subtracted from a sum of squares may be so many times what remains.
+constexpr double kMostLost = 8;
 
 // `value` or 0. The compiler does not vectorise a loop that computes `value` in a branch.
 ATTUNE_INLINE float KeepIf(bool keeps, float value) {
@@ -65,32 +68,42 @@ struct Values {
   Stored* dresidual;
 };
 
+// add(i, sink) calls sink(k, value) for value `i` and each sum k.
+template <int kSums, class Add>
+ATTUNE_INLINE void AddVector(int64_t first, float (&lanes)[kSums][kLanes], const Add& add) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    add(first + lane, [&](int k, float value) { lanes[k][lane] += value; });
+  }
+}
+
+// Adds whole groups of kUnroll vectors, each to a sum of its own, which stays in registers.
+// Returns how many values those are.
+template <int kSums, int kUnroll, class Add>
+ATTUNE_INLINE int64_t AddVectors(int64_t length, float (&lanes)[kSums][kLanes], const Add& add) {
+  constexpr int kStep = kUnroll * kLanes;
+  const auto run = [&]<int... kAt>(std::integer_sequence<int, kAt...>) {
+    float sums[kUnroll][kSums][kLanes] = {};
+    int64_t i = 0;
+    for (; i + kStep <= length; i += kStep) (AddVector(i + kAt * kLanes, sums[kAt], add), ...);
+    const auto merge = [&](const float(&from)[kSums][kLanes]) {
+      for (int k = 0; k < kSums; ++k) {
+        for (int lane = 0; lane < kLanes; ++lane) lanes[k][lane] += from[k][lane];
+      }
+    };
+    (merge(sums[kAt]), ...);
+    return i;
+  };
+  return length < kStep ? 0 : run(std::make_integer_sequence<int, kUnroll>());
+}
+
 // Adds the values of a slot that is at least a vector long to kLanes lanes of
 // each sum. The last values are read as a full vector, in which those that were
-// read before do not count. add(i, sink) calls sink(k, value).
-template <int kSums, class Add>
+// read before do not count.
+template <int kSums, int kUnroll, class Add>
 ATTUNE_INLINE void AddSlot(int64_t length, float* __restrict totals, const Add& add) {
   float lanes[kSums][kLanes] = {};
-  int64_t i = 0;
-  if (length >= kWideLanes) {
-    float wide[kSums][kWideLanes] = {};
-    for (; i + kWideLanes <= length; i += kWideLanes) {
-      for (int lane = 0; lane < kWideLanes; ++lane) {
-        add(i + lane, [&](int k, float value) { wide[k][lane] += value; });
-      }
-    }
-    for (int k = 0; k < kSums; ++k) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        lanes[k][lane] = (wide[k][lane] + wide[k][kLanes + lane]) +
-                         (wide[k][2 * kLanes + lane] + wide[k][3 * kLanes + lane]);
-      }
-    }
-  }
-  for (; i + kLanes <= length; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      add(i + lane, [&](int k, float value) { lanes[k][lane] += value; });
-    }
-  }
+  int64_t i = kUnroll > 1 ? AddVectors<kSums, kUnroll>(length, lanes, add) : 0;
+  for (; i + kLanes <= length; i += kLanes) AddVector(i, lanes, add);
   const auto counted = static_cast<int>(kLanes - (length - i));
   for (int lane = 0; i < length && lane < kLanes; ++lane) {
     add(length - kLanes + lane,
@@ -111,7 +124,7 @@ ATTUNE_INLINE float SumOfLanes(const float* lanes) {
 // Sums terms over the rows of slots longer than 1: sum k of slot s is at
 // totals[s * kSums + k]. term(slot, at, sink) calls sink(k, value). Needs
 // kLanes numbers for each sum.
-template <int kSums, class Term>
+template <int kSums, int kUnroll, class Term>
 ATTUNE_INLINE void SumRuns(const Tile& tile, float* __restrict totals, const Term& term) {
   constexpr int kStep = kSums * kLanes;
   for (int64_t i = 0; i < tile.slots * kStep; ++i) totals[i] = 0;
@@ -120,8 +133,8 @@ ATTUNE_INLINE void SumRuns(const Tile& tile, float* __restrict totals, const Ter
       const int64_t first = row * tile.row_step + slot * tile.slot_step;
       float* const lanes = totals + slot * kStep;
       if (tile.length >= kLanes) {
-        AddSlot<kSums>(tile.length, lanes,
-                       [&](int64_t i, const auto& sink) { term(slot, first + i, sink); });
+        AddSlot<kSums, kUnroll>(tile.length, lanes,
+                                [&](int64_t i, const auto& sink) { term(slot, first + i, sink); });
         continue;
       }
       for (int64_t i = 0; i < tile.length; ++i) {
@@ -162,18 +175,19 @@ ATTUNE_INLINE void SumColumns(const Tile& tile, float* __restrict totals, const 
   }
 }
 
-template <int kSums, bool kColumns, class Term>
+template <int kSums, bool kColumns, int kUnroll, class Term>
 ATTUNE_INLINE void Sum(const Tile& tile, float* totals, const Term& term) {
   if constexpr (kColumns) {
     SumColumns<kSums>(tile, totals, term);
   } else {
-    SumRuns<kSums>(tile, totals, term);
+    SumRuns<kSums, kUnroll>(tile, totals, term);
   }
 }
+
 ATTUNE_INLINE int64_t Padded(int64_t slots) { return (slots + kLanes - 1) / kLanes * kLanes; }
-// Scratch has the mean of each slot, what the mean in f32 lacks, then sums.
+// Scratch has the mean of each slot, then sums.
 ATTUNE_INLINE float* TotalsOf(const TileCall& call) {
-  return call.scratch + 2 * Padded(call.tile.slots);
+  return call.scratch + Padded(call.tile.slots);
 }
 // The place of a sum.
 template <int kSums, bool kColumns>
@@ -181,43 +195,97 @@ ATTUNE_INLINE int64_t At(const Tile& tile, int64_t slot, int k) {
   return kColumns ? k * tile.slots + slot : slot * kSums + k;
 }
 
-// Adds the moments of a tile in two passes over it, which is in a cache by then: the mean, with
-// differences from the first value, so that constants stay exact; then the differences from it.
-// Source of the merging: Chan, Golub, LeVeque (1983).
+// A guess near `mean` for values whose squares of differences are `spread` on average. Differences
+// of values with few bits from a guess with more of them would all round in the same direction when
+// they are added up, so it gets the bits of values of that size alone. Constants keep all of
+// theirs.
+template <class T>
+ATTUNE_INLINE float GuessNear(double mean, double spread) {
+  const auto guess = static_cast<float>(mean);
+  if constexpr (sizeof(typename T::Stored) == sizeof(float)) return guess;
+  const auto size = static_cast<float>(std::sqrt(mean * mean + spread));
+  const float large = std::min(0x1p12f * size, 0x1p120f);
+  return (guess + large) - large;
+}
+
+// The mean of each slot so far, or of its first values.
 template <class T, bool kColumns>
-ATTUNE_INLINE void AddMoments(const TileCall& call) {
-  const Tile& tile = call.tile;
-  const Values<T> values(tile);
-  const int64_t slots = tile.slots;
-  float* __restrict const means = call.scratch;
-  float* __restrict const rests = means + Padded(slots);
-  float* __restrict const totals = TotalsOf(call);
-  const auto count = static_cast<float>(tile.rows * tile.length);
-  for (int64_t slot = 0; slot < slots; ++slot) means[slot] = values.X(slot * tile.slot_step);
-  Sum<1, kColumns>(tile, totals, [&](int64_t slot, int64_t at, const auto& add) {
-    add(0, values.X(at) - means[slot]);
-  });
-  ATTUNE_INDEPENDENT
-  for (int64_t slot = 0; slot < slots; ++slot) {
-    const double mean = means[slot] + totals[slot] / static_cast<double>(count);
-    means[slot] = static_cast<float>(mean);
-    rests[slot] = static_cast<float>((mean - means[slot]) * count);
+ATTUNE_INLINE void GuessMeans(const TileCall& call, float* __restrict means,
+                              float* __restrict totals) {
+  Tile first = call.tile;
+  if (call.before > 0) {
+    const auto before = static_cast<double>(call.before);
+    const Statistics& of = call.statistics;
+    for (int64_t slot = 0; slot < first.slots; ++slot) {
+      means[slot] = GuessNear<T>(of.mean[slot], of.squares[slot] / before);
+    }
+    return;
   }
-  Sum<2, kColumns>(tile, totals, [&](int64_t slot, int64_t at, const auto& add) {
+  first.length = std::min<int64_t>(first.length, kGuessedValues);
+  first.rows = std::min(first.rows, (kGuessedValues + first.length - 1) / first.length);
+  const Values<T> values(first);
+  // Differences from a value keep constants exact.
+  for (int64_t slot = 0; slot < first.slots; ++slot) {
+    means[slot] = values.X(slot * first.slot_step);
+  }
+  Sum<2, kColumns, 1>(first, totals, [&](int64_t slot, int64_t at, const auto& add) {
     const float difference = values.X(at) - means[slot];
     add(0, difference);
     add(1, difference * difference);
   });
-  const double added = count;
+  const double share = 1 / static_cast<double>(first.rows * first.length);
+  for (int64_t slot = 0; slot < first.slots; ++slot) {
+    const double mean = means[slot] + totals[At<2, kColumns>(first, slot, 0)] * share;
+    means[slot] = GuessNear<T>(mean, totals[At<2, kColumns>(first, slot, 1)] * share);
+  }
+}
+
+// Replaces guesses by means of the tile. Returns if one was too far from it for its squares.
+template <class T, bool kColumns>
+ATTUNE_INLINE bool CorrectGuesses(const Tile& tile, const float* __restrict totals,
+                                  float* __restrict means) {
+  const auto count = static_cast<double>(tile.rows * tile.length);
+  int far = 0;
+  for (int64_t slot = 0; slot < tile.slots; ++slot) {
+    const double rest = totals[At<2, kColumns>(tile, slot, 0)];
+    const double lost = rest * rest / count;
+    const double squares = totals[At<2, kColumns>(tile, slot, 1)] - lost;
+    far += lost > kMostLost * squares ? 1 : 0;
+  }
+  if (far == 0) return false;
+  for (int64_t slot = 0; slot < tile.slots; ++slot) {
+    const double offset = totals[At<2, kColumns>(tile, slot, 0)] / count;
+    const double squares = totals[At<2, kColumns>(tile, slot, 1)] / count - offset * offset;
+    means[slot] = GuessNear<T>(means[slot] + offset, std::max(squares, 0.0));
+  }
+  return true;
+}
+
+// Adds the moments of a tile, merged as by Chan, Golub, LeVeque (1983). One pass sums differences
+// from a guess of the mean and their squares. A guess that is off by e makes the squares larger by
+// e^2, which is subtracted; where that would cancel too much, a second pass follows.
+template <class T, bool kColumns, int kUnroll>
+ATTUNE_INLINE void AddMoments(const TileCall& call) {
+  const Tile& tile = call.tile;
+  const Values<T> values(tile);
+  float* __restrict const means = call.scratch;
+  float* __restrict const totals = TotalsOf(call);
+  GuessMeans<T, kColumns>(call, means, totals);
+  for (int pass = 0; pass < 2; ++pass) {
+    Sum<2, kColumns, kUnroll>(tile, totals, [&](int64_t slot, int64_t at, const auto& add) {
+      const float difference = values.X(at) - means[slot];
+      add(0, difference);
+      add(1, difference * difference);
+    });
+    if (pass == 1 || !CorrectGuesses<T, kColumns>(tile, totals, means)) break;
+  }
+  const auto added = static_cast<double>(tile.rows * tile.length);
   const auto before = static_cast<double>(call.before);
   const double share = added / (before + added);
   const Statistics& to = call.statistics;
   ATTUNE_INDEPENDENT
-  for (int64_t slot = 0; slot < slots; ++slot) {
-    // The sum of differences corrects a mean of f32 values. The mean of values with few bits is
-    // exact, and their differences from it would all round in the same direction.
-    const bool is_exact = sizeof(typename T::Stored) < sizeof(float);
-    const double rest = is_exact ? rests[slot] : totals[At<2, kColumns>(tile, slot, 0)];
+  for (int64_t slot = 0; slot < tile.slots; ++slot) {
+    const double rest = totals[At<2, kColumns>(tile, slot, 0)];
     const double squares = totals[At<2, kColumns>(tile, slot, 1)] - rest * rest / added;
     const double difference = means[slot] + rest / added - to.mean[slot];
     to.mean[slot] += difference * share;
@@ -228,7 +296,7 @@ ATTUNE_INLINE void AddMoments(const TileCall& call) {
 
 // Adds the sums of a tile, with differences from the mean of the statistics so
 // far or, without one, that of the coefficients.
-template <class T, bool kColumns, bool kMasked>
+template <class T, bool kColumns, bool kMasked, int kUnroll>
 ATTUNE_INLINE void AddSums(const TileCall& call) {
   const Tile& tile = call.tile;
   const Values<T> values(tile);
@@ -239,7 +307,7 @@ ATTUNE_INLINE void AddSums(const TileCall& call) {
     means[slot] =
         to.mean == nullptr ? call.coefficients.mean[slot] : static_cast<float>(to.mean[slot]);
   }
-  Sum<2, kColumns>(tile, totals, [&](int64_t slot, int64_t at, const auto& add) {
+  Sum<2, kColumns, kUnroll>(tile, totals, [&](int64_t slot, int64_t at, const auto& add) {
     const float gradient = values.template Gradient<kMasked>(at);
     add(0, gradient);
     add(1, gradient * (values.X(at) - means[slot]));
@@ -353,14 +421,15 @@ ATTUNE_INLINE void Backward(const TileCall& call) {
   }
 }
 
-template <class T, bool kColumns>
+template <class T, bool kColumns, int kUnroll>
 ATTUNE_INLINE void RunView(const TileCall& call) {
   const bool has_other = call.tile.other != nullptr;
   switch (call.step) {
     case Step::kMoments:
-      return AddMoments<T, kColumns>(call);
+      return AddMoments<T, kColumns, kUnroll>(call);
     case Step::kSums:
-      return has_other ? AddSums<T, kColumns, true>(call) : AddSums<T, kColumns, false>(call);
+      return has_other ? AddSums<T, kColumns, true, kUnroll>(call)
+                       : AddSums<T, kColumns, false, kUnroll>(call);
     case Step::kForward:
       return has_other ? Forward<T, kColumns, true>(call) : Forward<T, kColumns, false>(call);
     case Step::kBackward:
@@ -370,7 +439,13 @@ ATTUNE_INLINE void RunView(const TileCall& call) {
 
 template <class T>
 ATTUNE_INLINE void Run(const TileCall& call) {
-  call.tile.is_columns() ? RunView<T, true>(call) : RunView<T, false>(call);
+  if (call.tile.is_columns()) {
+    RunView<T, true, 1>(call);
+  } else if (call.unroll == 1) {
+    RunView<T, false, 1>(call);
+  } else {
+    RunView<T, false, kLongUnroll>(call);
+  }
   if (call.streams) _mm_sfence();
 }
 
@@ -483,7 +558,7 @@ const Kernels& KernelsOf(IsaLevel level) {
 
 int64_t ScratchFloats(int64_t slots, bool is_columns) {
   constexpr int64_t kSums = 2;
-  return Padded(slots) * (2 + (is_columns ? kSums : kSums * kLanes));
+  return Padded(slots) * (1 + (is_columns ? kSums : kSums * kLanes));
 }
 
 TileKernel KernelFor(IsaLevel level, DataType type) {

@@ -56,11 +56,14 @@ struct Tile {
   bool is_columns() const { return slot_step == 1; }
 };
 
+inline constexpr int kLongUnroll = 4;
+
 struct TileCall {
   Step step = Step::kMoments;
   Tile tile;
   bool relu = false;     // Forward.
   bool streams = false;  // Writes around the caches.
+  int unroll = 1;        // Vectors of a run that are added at a time: 1 or kLongUnroll.
   Statistics statistics;
   Coefficients coefficients;
   int64_t before = 0;        // Values of each slot that the statistics have already.

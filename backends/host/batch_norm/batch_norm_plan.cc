@@ -8,7 +8,6 @@ constexpr int64_t kJoinedSlots = 256;
 // A boundary between threads inside of a slot is at a multiple of so many
 // values.
 constexpr int64_t kValuesOfLines = 64;
-constexpr int64_t kLanesOfRun = 64;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -35,17 +34,17 @@ View ViewOf(const BatchNormShape& shape, bool as_columns) {
   return view;
 }
 
-Tiling TilingOf(const View& view, int64_t adjacent, int64_t elements) {
+Tiling TilingOf(const View& view, int64_t adjacent, int64_t elements, int64_t lanes) {
   Tiling tiling;
   const int64_t of_group = view.is_columns() ? view.slots_of_group : 1;
   const int64_t width = of_group * view.length;
   tiling.slots = std::clamp<int64_t>(adjacent / width, 1, view.groups) * of_group;
   if (view.is_joined) tiling.slots = view.slots;
   // At most kMostTerms numbers are added in f32 to each lane.
-  tiling.length = std::min({view.length, elements, kMostTerms * kLanesOfRun});
+  tiling.length = std::min({view.length, elements, kMostTerms * lanes});
   if (tiling.length < view.length) return tiling;
   // The numbers that are added in f32 one after the other.
-  const int64_t terms = view.is_columns() ? 1 : view.length / kLanesOfRun + 3;
+  const int64_t terms = view.is_columns() ? 1 : view.length / lanes + 3;
   const int64_t rows = elements / (tiling.slots * view.length);
   tiling.rows = std::clamp<int64_t>(std::min(rows, kMostTerms / terms), 1, view.rows + 1);
   return tiling;

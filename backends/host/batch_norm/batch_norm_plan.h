@@ -55,8 +55,8 @@ struct Tiling {
   int64_t rows = 1;
   int64_t length = 1;
 };
-// Tiles of about `elements` with `adjacent` elements of a row.
-Tiling TilingOf(const View& view, int64_t adjacent, int64_t elements);
+// Tiles of about `elements` with `adjacent` elements of a row. A run is added up in `lanes`.
+Tiling TilingOf(const View& view, int64_t adjacent, int64_t elements, int64_t lanes);
 
 // A part of a region that is read by one call of a kernel.
 struct Piece {

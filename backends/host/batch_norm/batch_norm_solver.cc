@@ -1,5 +1,6 @@
 // host.batch_norm: kernels of attune for every batch norm.
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@ constexpr int64_t kElementsOfThread = 4096;
 constexpr int64_t kLongRun = 32;
 constexpr int64_t kVector = 16;
 constexpr int64_t kLongRow = 1024;
+// Shorter runs are summed faster one vector at a time; twice as long ones never are.
+constexpr int64_t kUnrolledRun = 256;
 // Statistics of more groups are not merged between threads.
 constexpr int64_t kMostMergedGroups = 1 << 16;
 // A smaller tensor stays in a cache; a shorter row has too many lines that are
@@ -45,6 +48,21 @@ std::vector<ParameterValue> Words(std::vector<const char*> words) {
   return values;
 }
 
+std::vector<ParameterValue> Ints(std::initializer_list<int64_t> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+// Columns are added in one way.
+Constraint UnrollsRuns() {
+  Constraint constraint;
+  constraint.names = {"view", "unroll"};
+  constraint.text = "runs are unrolled";
+  constraint.holds = [](const Expression::Lookup& at) -> Result<bool> {
+    return std::get<int64_t>(*at("unroll")) == 1 || std::get<std::string>(*at("view")) == kRuns;
+  };
+  return constraint;
+}
+
 // The elements of a row that belong to whole groups, and are adjacent.
 int64_t RowElements(const BatchNormShape& shape) { return shape.groups * shape.inner; }
 
@@ -58,12 +76,15 @@ Plan PlanOf(const BatchNorm& norm, const Config& config, IsaLevel level) {
   plan.threads = static_cast<int>(IntegerAt(config, "threads"));
   plan.splits_values = StringAt(config, "split") == kValues;
   plan.streams = StringAt(config, "stores") == kStreamed;
+  plan.unroll = static_cast<int>(IntegerAt(config, "unroll"));
   int64_t adjacent = IntegerAt(config, "adjacent");
   // Every thread has groups.
   if (!plan.splits_values) {
     adjacent = std::min(adjacent, (shape.groups + plan.threads - 1) / plan.threads * shape.inner);
   }
-  plan.tiling = TilingOf(plan.view, adjacent, IntegerAt(config, "tile"));
+  // Inference adds nothing up.
+  const int unroll = plan.is_inference() ? kLongUnroll : plan.unroll;
+  plan.tiling = TilingOf(plan.view, adjacent, IntegerAt(config, "tile"), kVector * unroll);
   return plan;
 }
 
@@ -154,6 +175,14 @@ class BatchNormSolver final : public Solver {
     return tensor_bytes < kLargeBytes ? Words({kCached, kStreamed}) : Words({kStreamed, kCached});
   }
 
+  static std::vector<ParameterValue> Unrolls(const BatchNorm& norm) {
+    constexpr int64_t kLong = kLongUnroll;
+    const int64_t inner = ShapeOf(norm).inner;
+    if (norm.pass == BatchNormPass::kInference || inner == 1) return {int64_t{1}};
+    if (inner > 2 * kUnrolledRun) return {kLong};
+    return inner > kUnrolledRun ? Ints({kLong, 1}) : Ints({1, kLong});
+  }
+
   SpaceDescription Describe(const BatchNorm& norm) const {
     const BatchNormShape shape = ShapeOf(norm);
     // Merging the statistics of a tile costs more than reading a large tile again from memory.
@@ -168,8 +197,9 @@ class BatchNormSolver final : public Solver {
              {"view", Views(shape)},
              {"adjacent", Adjacent(shape)},
              {"tile", tiles},
-             {"stores", Stores(shape, norm.type)}},
-            {}};
+             {"stores", Stores(shape, norm.type)},
+             {"unroll", Unrolls(norm)}},
+            {UnrollsRuns()}};
   }
 
   const OperatorResources resources_;

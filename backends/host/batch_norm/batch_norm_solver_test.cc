@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -215,8 +216,8 @@ TEST_F(HostBatchNormTest, SpacesOfLargeTensorsHaveEveryParameter) {
   ASSERT_TRUE(space.ok());
   std::vector<std::string> names;
   for (const Parameter& parameter : space->parameters()) names.push_back(parameter.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"threads", "split", "view", "adjacent", "tile", "stores"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"threads", "split", "view", "adjacent", "tile",
+                                             "stores", "unroll"}));
   EXPECT_EQ(space->At(0), *solver_->DefaultConfig(Problem(norm), device_->target()));
 }
 
@@ -306,6 +307,93 @@ TEST_F(HostBatchNormTest, AFirstValueFarFromTheOthersDoesNotHurt) {
   }
 }
 
+// Mean and inverse deviation of `x`.
+std::pair<double, double> MomentsOf(const std::vector<float>& x) {
+  double sum = 0;
+  for (const float value : x) sum += value;
+  const double mean = sum / static_cast<double>(x.size());
+  double squares = 0;
+  for (const float value : x) squares += (value - mean) * (value - mean);
+  return {mean, 1 / std::sqrt(squares / static_cast<double>(x.size()))};
+}
+
+TEST_F(HostBatchNormTest, PartsWithOtherMeansDoNotHurt) {
+  constexpr int64_t kValues = 40000;
+  BatchNorm norm{.batch = 1, .channels = 1, .height = kValues};
+  norm.affine = false;
+  norm.saved = true;
+  Random random(11);
+  // The first values, or the first half, have another mean than the rest.
+  for (const int64_t far : {int64_t{16}, int64_t{600}, kValues / 2}) {
+    std::vector<float> x;
+    for (int64_t i = 0; i < kValues; ++i) {
+      x.push_back(static_cast<float>(random.Uniform()) + (i < far ? 0 : 1e5f));
+    }
+    const auto [mean, inverse] = MomentsOf(x);
+    for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
+      norm.layout = layout;
+      const auto results = RunEach(norm, {x, {0}, {0}, std::vector<float>(x.size())}, 0, 0);
+      for (const auto& operands : results) {
+        EXPECT_NEAR(operands[1][0], mean, 1e-6 * mean) << far;
+        EXPECT_NEAR(operands[2][0], inverse, 5e-6 * inverse) << far;
+      }
+    }
+  }
+}
+
+TEST_F(HostBatchNormTest, ALargeMeanKeepsASmallVariance) {
+  constexpr int64_t kValues = 20000;
+  BatchNorm norm{.batch = 1, .channels = 1, .height = kValues};
+  norm.affine = false;
+  norm.saved = true;
+  Random random(13);
+  std::vector<float> x;
+  for (int64_t i = 0; i < kValues; ++i) {
+    x.push_back(777777 + static_cast<float>(random.Uniform()));
+  }
+  const auto [mean, inverse] = MomentsOf(x);
+  for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
+    norm.layout = layout;
+    const auto results = RunEach(norm, {x, {0}, {0}, std::vector<float>(x.size())}, 0, 0);
+    for (const auto& operands : results) {
+      EXPECT_EQ(operands[1][0], static_cast<float>(mean));
+      EXPECT_NEAR(operands[2][0], inverse, 2e-6 * inverse);
+    }
+  }
+}
+
+// As in PyTorch, where the variance overflows, too.
+TEST_F(HostBatchNormTest, HugeValuesHaveAnInfiniteVarianceAndNoNan) {
+  constexpr int64_t kValues = 6000;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  BatchNorm norm{.batch = 1, .channels = 2, .height = kValues};
+  norm.affine = false;
+  norm.saved = true;
+  norm.running = true;
+  Random random(17);
+  std::vector<float> x;
+  for (int64_t i = 0; i < 2 * kValues; ++i) {
+    x.push_back((static_cast<float>(random.Uniform()) - 0.5f) * 4e30f);
+  }
+  const std::vector<float> y(x.size(), -7);
+  for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
+    norm.layout = layout;
+    norm.pass = BatchNormPass::kTraining;
+    norm.running = norm.saved = true;
+    for (const auto& operands : RunEach(norm, {x, {5, 5}, {3, 3}, {0, 0}, {0, 0}, y}, 1e-5, 0.5)) {
+      EXPECT_EQ(operands[2], (std::vector<float>{kInfinity, kInfinity}));
+      EXPECT_EQ(operands[4], (std::vector<float>{0, 0}));
+      EXPECT_EQ(operands[5], std::vector<float>(y.size(), 0));
+    }
+    norm.pass = BatchNormPass::kBackward;
+    norm.running = norm.saved = false;
+    const std::vector<float> dy(x.size(), 1);
+    for (const auto& operands : RunEach(norm, {x, dy, y}, 1e-5, 0)) {
+      EXPECT_EQ(operands[2], std::vector<float>(y.size(), 0));
+    }
+  }
+}
+
 TEST(HostBatchNormTiling, LongRunsAddFewTermsInF32) {
   BatchNorm norm;
   norm.channels = 2;
@@ -313,7 +401,7 @@ TEST(HostBatchNormTiling, LongRunsAddFewTermsInF32) {
   const batch_norm::View view = batch_norm::ViewOf(ShapeOf(norm), false);
   constexpr int64_t kLanes = 64;
 
-  const batch_norm::Tiling tiling = batch_norm::TilingOf(view, 1024, 262144);
+  const batch_norm::Tiling tiling = batch_norm::TilingOf(view, 1024, 262144, kLanes);
 
   EXPECT_EQ(tiling.length, kLanes * batch_norm::kMostTerms);
   EXPECT_EQ(tiling.rows, 1);
