@@ -81,6 +81,27 @@ inline bool HasOperands(const Plan& plan, const attune_operands& call) {
          std::find(call.data, call.data + call.count, nullptr) == call.data + call.count;
 }
 
+// The alignment of gemm and conv is not checked: that is measurable for a small product.
+inline bool AreAligned(const Plan&, const attune_arguments&) { return true; }
+inline bool AreAligned(const Plan& plan, const attune_operands& call) {
+  uintptr_t bits = 0;
+  for (size_t i = 0; i < call.count; ++i) bits |= reinterpret_cast<uintptr_t>(call.data[i]);
+  return bits % plan.alignment_bytes() == 0;
+}
+
+inline Status Misaligned(const Plan&, const attune_arguments&) { return Status::Ok(); }
+// REQUIRES: !AreAligned(plan, call).
+inline Status Misaligned(const Plan& plan, const attune_operands& call) {
+  const auto is_misaligned = [&plan](const void* operand) {
+    return reinterpret_cast<uintptr_t>(operand) % plan.alignment_bytes() != 0;
+  };
+  void* const* const found = std::find_if(call.data, call.data + call.count, is_misaligned);
+  return InvalidArgument(fmt::format(
+      "cannot run {}: operand {} starts at {}, which is not a multiple of {} bytes",
+      Text(plan.problem()), plan.operand_uses()[static_cast<size_t>(found - call.data)].name,
+      fmt::ptr(*found), plan.alignment_bytes()));
+}
+
 inline Status WrongOperands(const Plan& plan, const attune_operands& call) {
   std::string names;
   for (const Operand& operand : Operands(plan.problem())) {
@@ -158,6 +179,8 @@ template <class Buffers>
   if (const CallerHandles* handles = server.caller_handles()) [[unlikely]] {
     const Status checked = CheckHandles(*handles, plan, operands, call);
     if (!checked.ok()) return Fail(checked);
+  } else if (!AreAligned(plan, call)) [[unlikely]] {
+    return Fail(Misaligned(plan, call));
   }
   Arguments arguments;
   arguments.operands = operands;

@@ -76,6 +76,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   bool has_bias() const { return has_bias_; }  // True if bias is one of its operands.
   // The use of each operand, in the order of Operands(problem).
   std::span<const BufferUse> operand_uses() const { return operand_uses_; }
+  // Every operand starts at a multiple of it.
+  uint64_t alignment_bytes() const { return alignment_bytes_; }
   const Option& option() const { return option_; }  // REQUIRES: failure().ok().
   const Status& failure() const { return failure_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
@@ -107,6 +109,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const std::unique_ptr<Executable> executable_;  // Null if failure_ is one.
   const size_t workspace_bytes_ = 0;
   const std::vector<BufferUse> operand_uses_;
+  const uint64_t alignment_bytes_ = 1;
   const int threads_ = 1;
   const bool has_bias_;
   const bool is_concurrent_ = false;

@@ -242,8 +242,10 @@ ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
  *   cuda:N    addresses that the device can use: CUdeviceptr, managed or pinned memory. attune does
  *             not check them: pageable host memory is a fault of the device, as in CUDA.
  *
- * Operands start at multiples of alignment_bytes of the problem. If c overlaps another operand, the
- * result is unspecified. alpha and beta can be NaN or infinite, except with ATTUNE_I8. */
+ * Operands start at multiples of alignment_bytes of the problem. gemm and conv do not check it, and
+ * what misaligned operands do is undefined; attune_run returns ATTUNE_INVALID_ARGUMENT. If c
+ * overlaps another operand, the result is unspecified. alpha and beta can be NaN or infinite,
+ * except with ATTUNE_I8. */
 typedef struct attune_arguments {
   size_t struct_size;
   const void* a;      /* gemm: A.  conv forward: x,  backward data: dy, backward weights: x. */

@@ -23,7 +23,10 @@ typedef struct attune_operands {
   { sizeof(attune_operands), NULL, 0, 1, 0, NULL, 0, NULL }
 
 /* Computes with the best candidate known for this shape, as attune_run_gemm does. `problem` is the
- * struct of the operator, and `problem_bytes` its size. */
+ * struct of the operator, and `problem_bytes` its size. Every operand starts at a multiple of
+ * alignment_bytes of the struct, or of an element if that is 0 (4 bytes for batch_norm, which has
+ * operands of f32 beside tensors of any type); else the call returns ATTUNE_INVALID_ARGUMENT and
+ * writes nothing. */
 ATTUNE_API attune_code attune_run(attune_runtime* runtime, const char* operator_name,
                                   const void* problem, size_t problem_bytes,
                                   const attune_operands* operands);

@@ -124,6 +124,28 @@ TEST_F(BatchNormCalls, AMissingOperandIsNamed) {
   }
 }
 
+TEST_F(BatchNormCalls, AMisalignedOperandIsNamed) {
+  const Runtime runtime = MakeRuntime();
+  // Large enough for stores that need aligned addresses.
+  BatchNormProblem norm = ProblemOf(ATTUNE_BATCH_NORM_INFERENCE);
+  norm.batch = 1;
+  norm.height = norm.width = 1024;
+  norm.affine = false;
+  Data data;
+  std::vector<float> variance = {1, 1}, x(size_t{2} << 20, 1), y((size_t{2} << 20) + 1, -7);
+  try {
+    norm.Run(runtime, {.x = x.data(),
+                       .mean = data.mean.data(),
+                       .variance = variance.data(),
+                       .y = reinterpret_cast<char*>(y.data()) + 2});
+    FAIL() << "A batch norm wrote to an address that is not a multiple of 4.";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("operand y starts at"));
+    EXPECT_THAT(error.what(), HasSubstr("not a multiple of 4 bytes"));
+  }
+  EXPECT_EQ(y, std::vector<float>(y.size(), -7));
+}
+
 TEST_F(BatchNormCalls, SoftmaxHasAClass) {
   const Runtime runtime = MakeRuntime();
   SoftmaxProblem softmax;

@@ -118,6 +118,40 @@ TEST_F(OperatorCalls, AWrongCallIsNamedAndWritesNothing) {
               HasSubstr("'alignment_bytes' is 4294967360; it has to be a power of two"));
 }
 
+TEST_F(OperatorCalls, MisalignedOperandsAreNamedAndNotWritten) {
+  for (const size_t position : {size_t{0}, size_t{1}}) {
+    for (const int bytes : {1, 2, 3}) {
+      Call call;
+      call.data[position] = static_cast<char*>(call.data[position]) + bytes;
+      // Also where the plan exists.
+      for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(attune_run_softmax(runtime_.get(), &call.softmax, &call.operands),
+                  ATTUNE_INVALID_ARGUMENT);
+        EXPECT_THAT(attune_last_message(),
+                    HasSubstr(position == 0 ? "operand x starts at" : "operand y starts at"));
+        EXPECT_THAT(attune_last_message(), HasSubstr("not a multiple of 4 bytes"));
+        for (const float value : call.y) EXPECT_EQ(value, -7);
+      }
+    }
+  }
+}
+
+TEST_F(OperatorCalls, OperandsAreAlignedAsTheStructStates) {
+  alignas(64) float x[16] = {};
+  alignas(64) float y[16] = {};
+  Call call;
+  call.softmax.alignment_bytes = 64;
+  call.data = {x, y};
+  call.operands.data = call.data.data();
+  EXPECT_EQ(attune_run_softmax(runtime_.get(), &call.softmax, &call.operands), ATTUNE_OK)
+      << attune_last_message();
+  EXPECT_EQ(y[0], 0.25f);
+  call.data[1] = y + 4;
+  EXPECT_EQ(attune_run_softmax(runtime_.get(), &call.softmax, &call.operands),
+            ATTUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(attune_last_message(), HasSubstr("not a multiple of 64 bytes"));
+}
+
 TEST_F(OperatorCalls, AnOperatorThatIsNotKnownIsNamed) {
   Call call;
   EXPECT_EQ(

@@ -35,7 +35,8 @@ typedef struct attune_batch_norm {
   int32_t fusion;         /* attune_batch_norm_fusion */
   int32_t type;           /* ATTUNE_F32, ATTUNE_F16 or ATTUNE_BF16, of the tensors. */
   int32_t deterministic;
-  int32_t alignment_bytes; /* A power of two from 4, of every operand. 0: as their addresses are. */
+  int32_t alignment_bytes; /* A power of two from 4, of every operand. 0: as their addresses are, 4
+                              at least. */
 } attune_batch_norm;
 
 /* Operands, those in brackets only if the struct asks for them:

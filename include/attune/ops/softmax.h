@@ -26,7 +26,8 @@ typedef struct attune_softmax {
   int32_t scaled;    /* 1: x (backward: dx) is multiplied by alpha of the call. 0: alpha is 1. */
   int32_t type;      /* ATTUNE_F32, ATTUNE_F16 or ATTUNE_BF16, of every operand. */
   int32_t deterministic;
-  int64_t alignment_bytes; /* A power of two, of every operand. 0: as their addresses are. */
+  int64_t alignment_bytes; /* A power of two, of every operand. 0: as their addresses are, that of
+                              an element at least. */
 } attune_softmax;
 
 /* A plain softmax along `axis` of a packed tensor with these `rank` extents, the first one with the
