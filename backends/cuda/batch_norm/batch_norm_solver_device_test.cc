@@ -42,11 +42,6 @@ const HostileCase kOthers[] = {
     {kGraphNorm, "batch_norm@1{n=4,c=64,d=5,h=14,w=14,layout=ndhwc,running=1,saved=1,type=f16}"},
     {kGraphNorm, "batch_norm@1{dir=bwd,n=16,c=64,h=14,w=14,saved=1,type=f16}"},
     {kGraphNorm, "batch_norm@1{dir=bwd,n=16,c=64,h=14,w=14,layout=nhwc,saved=1,det=1,type=f16}"},
-    {kGraphNorm,
-     "batch_norm@1{dir=bwd,n=16,c=64,h=14,w=14,layout=nhwc,saved=1,fuse=relu,type=f16}"},
-    {kGraphNorm,
-     "batch_norm@1{dir=bwd,n=16,c=64,h=14,w=14,layout=nhwc,saved=1,fuse=add_relu,type=bf16}"},
-    {kGraphNorm, "batch_norm@1{dir=bwd,n=3,c=24,h=5,w=7,layout=nhwc,saved=1,fuse=relu}"},
     {kGraphNorm, "batch_norm@1{dir=infer,n=16,c=64,h=14,w=14,layout=nhwc,type=f16}"},
     {kGraphNorm, "batch_norm@1{dir=infer,n=16,c=64,h=14,w=14,layout=nhwc,fuse=relu}"},
     {kGraphNorm, "batch_norm@1{dir=infer,n=16,c=34,h=14,w=14,layout=nhwc,type=f16,align=4}"},
@@ -65,6 +60,12 @@ class BatchNormSolverDeviceTest : public SolverDeviceTest {
     if (!cudnn_.Get().available()) GTEST_SKIP() << cudnn_.Get().report().missing;
     Keep(MakeCudnnBatchNorm(cudnn_));
     Keep(MakeCudnnGraphBatchNorm(cudnn_));
+  }
+
+  // Adds the gradients of gamma with a larger error than other kernels.
+  bool MayBeWrong(const Solver& solver, const Problem& problem) const override {
+    return solver.id().name == kLegacyNorm &&
+           problem.Get<BatchNorm>().pass == BatchNormPass::kBackward;
   }
 
   const Lazy<Cudnn> cudnn_;

@@ -24,8 +24,6 @@ namespace {
 // The norm operation reads this many bytes at once.
 constexpr int64_t kNormBytes = 16;
 
-constexpr float kNothing = 0;
-
 // One value for each group, as a tensor that is broadcast over the norm's own.
 TensorDesc ValuesBesides(const TensorDesc& tensor, BatchNormMode mode) {
   TensorDesc values = tensor;
@@ -252,28 +250,9 @@ class NormGraphWriter {
     return normalized;
   }
 
-  // dy where y is above zero, which is the gradient of the residual, too. Engines take a comparison
-  // and a product, and not the operation that is the gradient of a ReLU.
-  Result<Part> AddReluGradient(Part dy) {
-    ATTUNE_ASSIGN_OR_RETURN(const Part y, AddOperand(at_.y));
-    ATTUNE_ASSIGN_OR_RETURN(const Part zero, AddNumber(Source::Kind::kZero));
-    ATTUNE_ASSIGN_OR_RETURN(
-        const Part mask,
-        parts_.AddTensor({.tensor = tensor_, .kind = CudnnTensorKind::kVirtual, .is_mask = true}));
-    ATTUNE_ASSIGN_OR_RETURN(const Part masked, at_.dresidual >= 0
-                                                   ? AddOperand(at_.dresidual)
-                                                   : AddBetween(tensor_, norm_.type));
-    ATTUNE_RETURN_IF_ERROR(AddBinary(CUDNN_POINTWISE_CMP_GT, y, zero, mask));
-    ATTUNE_RETURN_IF_ERROR(AddBinary(CUDNN_POINTWISE_MUL, dy, mask, masked));
-    return masked;
-  }
-
   Status WriteBackward() {
     ATTUNE_ASSIGN_OR_RETURN(const Part x, AddOperand(at_.x));
-    ATTUNE_ASSIGN_OR_RETURN(Part dy, AddOperand(at_.dy));
-    if (HasRelu(norm_.fusion)) {
-      ATTUNE_ASSIGN_OR_RETURN(dy, AddReluGradient(dy));
-    }
+    ATTUNE_ASSIGN_OR_RETURN(const Part dy, AddOperand(at_.dy));
     ATTUNE_ASSIGN_OR_RETURN(const Part gamma, AddOperand(at_.gamma));
     ATTUNE_ASSIGN_OR_RETURN(const Part mean, AddOperand(at_.mean));
     ATTUNE_ASSIGN_OR_RETURN(const Part inverse, AddOperand(at_.inverse_deviation));
@@ -316,6 +295,9 @@ Status CheckCudnnNormGraph(const BatchNorm& norm) {
   }
   if (norm.pass == BatchNormPass::kBackward && !norm.saved) {
     return Unsupported("cuDNN's graphs read saved statistics for the gradients of a batch norm.");
+  }
+  if (norm.pass == BatchNormPass::kBackward && norm.fusion != BatchNormFusion::kNone) {
+    return Unsupported("cuDNN's graphs have no gradient of a fused batch norm that is safe.");
   }
   if (norm.fusion == BatchNormFusion::kAdd) {
     return Unsupported("cuDNN's graphs have no training with a residual and no ReLU.");
@@ -362,8 +344,6 @@ Status CudnnBatchNormGraph::Run(const CudnnPlan& plan, const Arguments& argument
         return &epsilon;
       case Source::Kind::kMomentum:
         return &momentum;
-      case Source::Kind::kZero:
-        return &kNothing;
       case Source::Kind::kOperand:
         break;
     }

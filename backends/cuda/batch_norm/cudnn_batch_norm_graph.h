@@ -1,6 +1,6 @@
-// Batch norms as graphs of cuDNN. Training and backward are a norm operation, with pointwise
-// operations for a residual, a ReLU and the gradient of one. Inference is pointwise operations
-// alone: cuDNN 9.28 has no engine for the norm operation in that phase.
+// Batch norms as graphs of cuDNN. Training and backward are a norm operation, in training with
+// pointwise operations for a residual and a ReLU. Inference is pointwise operations alone: cuDNN
+// 9.28 has no engine for the norm operation in that phase.
 #pragma once
 
 #include <cuda.h>
@@ -21,8 +21,9 @@ namespace attune::cuda {
 // Ok, or kUnsupported for batch norms that the norm operation cannot describe or that cuDNN
 // documents as unsupported: training and backward without gamma and beta, per activation, with a
 // residual and no ReLU, with channels that do not fill 16 bytes and operands that are not aligned
-// to them; backward without saved statistics. The library decides on all others. Needs neither
-// library nor device.
+// to them; backward without saved statistics, and of fused batch norms: cuDNN 9.19 on an H200
+// accepts a masked gradient in front of the norm operation, and its kernel then accesses illegal
+// addresses. The library decides on all others. Needs neither library nor device.
 Status CheckCudnnNormGraph(const BatchNorm& norm);
 
 // One batch norm. Immutable; used by one thread at a time.
@@ -47,7 +48,7 @@ class CudnnBatchNormGraph {
 
   // The source of a tensor's address.
   struct Source {
-    enum class Kind { kOperand, kScratch, kEpsilon, kMomentum, kZero };
+    enum class Kind { kOperand, kScratch, kEpsilon, kMomentum };
     Kind kind = Kind::kOperand;
     size_t index = 0;  // The operand or scratch vector.
   };

@@ -30,8 +30,8 @@ constexpr auto kBackwardOperation = CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRI
 constexpr const char* kFusedTraining =
     "batch_norm@1{n=4,c=64,h=8,w=8,layout=nhwc,running=1,saved=1,fuse=add_relu,type=f16}";
 constexpr const char* kUnsavedTraining = "batch_norm@1{n=4,c=64,h=8,w=8,layout=nhwc,type=f16}";
-constexpr const char* kFusedBackward =
-    "batch_norm@1{dir=bwd,n=4,c=64,h=8,w=8,layout=nhwc,saved=1,fuse=add_relu,type=f16}";
+constexpr const char* kPlainBackward =
+    "batch_norm@1{dir=bwd,n=4,c=64,h=8,w=8,layout=nhwc,saved=1,type=f16}";
 constexpr const char* kFusedInference =
     "batch_norm@1{dir=infer,n=4,c=64,h=8,w=8,layout=nhwc,fuse=relu,type=f16}";
 constexpr size_t kVectorBytes = 64 * sizeof(float);
@@ -164,28 +164,16 @@ TEST_F(CudnnBatchNormGraphTest, StatisticsThatAreNotSavedStandBehindTheWorkspace
             workspace + ScratchBytes(1000) + vector_bytes);
 }
 
-TEST_F(CudnnBatchNormGraphTest, BackwardMasksTheGradientFirstAndKeepsItForTheResidual) {
-  const BatchNormOperands at = OperandsOf(NormOf(kFusedBackward));
-  const OperandsOfCall call(kFusedBackward);
+TEST_F(CudnnBatchNormGraphTest, BackwardIsOneOperation) {
+  const BatchNormOperands at = OperandsOf(NormOf(kPlainBackward));
+  const OperandsOfCall call(kPlainBackward);
 
-  Launch(kFusedBackward, call);
+  Launch(kPlainBackward, call);
 
-  EXPECT_THAT(library_.operations,
-              ElementsAre(kPointwiseOperation, kPointwiseOperation, kBackwardOperation));
-  EXPECT_THAT(library_.pointwise_modes, ElementsAre(CUDNN_POINTWISE_CMP_GT, CUDNN_POINTWISE_MUL));
-  EXPECT_THAT(library_.virtual_ids, SizeIs(1));
-  EXPECT_THAT(library_.numbers, ElementsAre(Pair(_, 0.0F)));
-  EXPECT_EQ(AddressOfTensor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC), call.At(at.dy));
-  EXPECT_EQ(AddressOfTensor(CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC), call.At(at.dresidual));
+  EXPECT_THAT(library_.operations, ElementsAre(kBackwardOperation));
+  EXPECT_THAT(library_.virtual_ids, IsEmpty());
+  EXPECT_EQ(AddressOfTensor(CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC), call.At(at.dy));
   EXPECT_EQ(AddressOfTensor(CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC), call.At(at.dx));
-}
-
-TEST_F(CudnnBatchNormGraphTest, WithoutAResidualTheMaskedGradientIsNotStored) {
-  GraphOf("batch_norm@1{dir=bwd,n=4,c=64,h=8,w=8,layout=nhwc,saved=1,fuse=relu,type=f16}");
-
-  EXPECT_THAT(library_.virtual_ids, SizeIs(2));
-  EXPECT_TRUE(
-      library_.virtual_ids.contains(library_.tensor_ids.at(CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC)));
 }
 
 TEST_F(CudnnBatchNormGraphTest, InferenceIsDifferencesAndProducts) {
@@ -254,6 +242,7 @@ TEST_F(CudnnBatchNormGraphTest, WithoutAnEngineTheReasonIsTheLibrarys) {
 TEST(CheckCudnnNormGraph, RefusesWhatTheNormOperationHasNoWordsFor) {
   for (const char* problem :
        {"batch_norm@1{mode=act,n=6,c=8,h=3,w=4}", "batch_norm@1{n=6,c=8,h=3,w=4,affine=0}",
+        "batch_norm@1{dir=bwd,n=6,c=8,h=3,w=4,saved=1,fuse=relu}",
         "batch_norm@1{dir=bwd,n=6,c=8,h=3,w=4}", "batch_norm@1{n=6,c=6,h=3,w=4}",
         "batch_norm@1{n=6,c=12,h=3,w=4,type=bf16}", "batch_norm@1{n=6,c=8,h=3,w=4,align=8}",
         "batch_norm@1{n=6,c=8,h=3,w=4,fuse=add}",
@@ -261,7 +250,7 @@ TEST(CheckCudnnNormGraph, RefusesWhatTheNormOperationHasNoWordsFor) {
     EXPECT_EQ(CheckCudnnNormGraph(NormOf(problem)).code(), StatusCode::kUnsupported) << problem;
   }
   for (const char* problem :
-       {kFusedTraining, kUnsavedTraining, kFusedBackward, kFusedInference,
+       {kFusedTraining, kUnsavedTraining, kPlainBackward, kFusedInference,
         "batch_norm@1{n=6,c=12,h=3,w=4}", "batch_norm@1{dir=infer,n=6,c=7,h=3,w=4,type=bf16}"}) {
     EXPECT_TRUE(CheckCudnnNormGraph(NormOf(problem)).ok()) << problem;
   }

@@ -13,8 +13,7 @@ Result<CudnnGraphParts::Part> CudnnGraphParts::AddTensor(const CudnnTensor& tens
   const int64_t alignment_bytes =
       std::min(tensor.alignment_bytes, CudnnTensor::kMostAlignmentBytes);
   const int64_t id = ++last_id_;
-  const cudnnDataType_t type =
-      tensor.is_mask ? CUDNN_DATA_BOOLEAN : CudnnTypeOf(tensor.tensor.type);
+  const cudnnDataType_t type = CudnnTypeOf(tensor.tensor.type);
   ATTUNE_RETURN_IF_ERROR(made.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type));
   ATTUNE_RETURN_IF_ERROR(made.SetInt64s(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.tensor.extents));
   ATTUNE_RETURN_IF_ERROR(made.SetInt64s(CUDNN_ATTR_TENSOR_STRIDES, tensor.tensor.strides));

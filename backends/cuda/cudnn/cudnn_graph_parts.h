@@ -24,7 +24,6 @@ struct CudnnTensor {
   TensorDesc tensor;
   CudnnTensorKind kind = CudnnTensorKind::kOperand;
   int alignment_bytes = kMostAlignmentBytes;
-  bool is_mask = false;  // Booleans, whatever the type of `tensor`.
 
   // Engines ask for no more.
   static constexpr int kMostAlignmentBytes = 16;
