@@ -25,6 +25,8 @@ constexpr int64_t kQuiescenceLimitNs = 500'000'000;
 constexpr int kQuickRuns = 3;
 constexpr double kQuickBlockNs = 500e3;
 constexpr double kMostQuickLaunches = 1000;
+// A candidate whose first block takes so many times as long as the best one is not timed again.
+constexpr double kHopelessFactor = 3;
 // Whatever was asked for: the phase has a deadline.
 constexpr int64_t kLongestWarmUpNs = 5'000'000'000;
 // Of all blocks that are ready at once: with some two KiB for each launch, host and device, a
@@ -203,8 +205,9 @@ tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable)
     device_ns_ += request.launches * *time_ns;
     best_ns = std::min(best_ns.value_or(*time_ns), *time_ns);
     // Far above the noise: not repeated.
-    if (*time_ns > kLongLaunchNs) break;
+    if (*time_ns > kLongLaunchNs || IsHopeless(*time_ns)) break;
   }
+  best_quick_ns_ = std::min(best_quick_ns_.value_or(*best_ns), *best_ns);
   return *best_ns;
 }
 
@@ -218,6 +221,12 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
   }
   loaded_.emplace_back().executable = std::move(*executable);
   return loaded_.size() - 1;
+}
+
+bool CandidateRunner::IsHopeless(double launch_ns) const {
+  // Shorter blocks may be slow only because threads had to wake up.
+  return launch_ns >= kQuickBlockNs && best_quick_ns_.has_value() &&
+         launch_ns > kHopelessFactor * *best_quick_ns_;
 }
 
 Status CandidateRunner::FallAsleep() {

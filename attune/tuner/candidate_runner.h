@@ -94,6 +94,8 @@ class CandidateRunner {
   tl::expected<std::unique_ptr<Executable>, FailedCandidate> MakeReady(
       const Candidate& candidate, Qualification& qualification);
   tl::expected<double, Failure> QuickTime(Executable& executable);
+  // True if a launch of this time proves that a candidate is far slower than the best one.
+  bool IsHopeless(double launch_ns) const;
   // Nothing if the output that `executable` has just left agrees.
   std::optional<Failure> CheckAgreement(const Agreement& agreement);
   Result<std::vector<std::byte>> OutputOf(const Candidate& candidate);
@@ -115,6 +117,7 @@ class CandidateRunner {
   std::optional<RotatingOperands> copies_;
   RepeatingDevice* const repeating_;  // The device, if it is one; else null.
   std::vector<Loaded> loaded_;
+  std::optional<double> best_quick_ns_;    // Of one launch of the candidates that qualified.
   int64_t ready_launches_ = 0;             // Of all blocks that are ready.
   double device_ns_ = 0;                   // Since TakeDeviceNs.
   std::unique_ptr<EnergyCounter> energy_;  // Once it was asked for.

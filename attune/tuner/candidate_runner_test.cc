@@ -49,7 +49,7 @@ class WatchedDevice final : public RepeatingDevice {
   Result<double> TimeNs(Executable&, const Arguments&, const TimingRequest&) override {
     steps_.emplace_back("time");
     if (times_refused_ > 0 && times_refused_-- > 0) return Internal("The clock stands still.");
-    return 1e3;
+    return launch_ns_;
   }
   Result<std::unique_ptr<TimedBlock>> MakeBlock(Executable&, const Arguments&,
                                                 const TimingRequest&) override {
@@ -71,6 +71,7 @@ class WatchedDevice final : public RepeatingDevice {
   std::vector<std::string>& steps() { return steps_; }
   void set_restless(bool is_restless) { is_restless_ = is_restless; }
   void RefuseTimes(int count) { times_refused_ = count; }
+  void set_launch_ns(double launch_ns) { launch_ns_ = launch_ns; }
   // Whether what it is asked to make ready can be.
   void MakeBlocks(bool can) { makes_blocks_ = can; }
   void RefuseCaptures(Status failure) { capture_failure_ = std::move(failure); }
@@ -80,6 +81,7 @@ class WatchedDevice final : public RepeatingDevice {
   std::vector<std::string> steps_;
   bool is_restless_ = false;
   int times_refused_ = 0;
+  double launch_ns_ = 1e3;
   std::optional<bool> makes_blocks_;  // Nothing: it cannot, and it is no step.
   Status capture_failure_;
 };
@@ -163,6 +165,23 @@ TEST_F(CandidateRunnerTest, WhoCannotBeCapturedQualifiesAndSaysWhyNot) {
   ASSERT_TRUE(captured.has_value() && uncaptured.has_value());
   EXPECT_EQ(captured->capture_failure, "");
   EXPECT_EQ(uncaptured->capture_failure, "It allocates.");
+}
+
+TEST_F(CandidateRunnerTest, ACandidateFarSlowerThanTheBestIsTimedOnce) {
+  const auto times = [&](double launch_ns) {
+    device_.set_launch_ns(launch_ns);
+    device_.TakeSteps();
+    EXPECT_TRUE(runner_->Qualify(candidate_).has_value());
+    const std::vector<std::string> steps = device_.TakeSteps();
+    return std::count(steps.begin(), steps.end(), "time");
+  };
+
+  EXPECT_EQ(times(2e6), 3);
+  EXPECT_EQ(times(5e6), 3);
+  EXPECT_EQ(times(7e6), 1);
+  EXPECT_EQ(times(1e3), 3);
+  EXPECT_EQ(times(4e5), 3) << "Threads that wake up may explain it.";
+  EXPECT_EQ(times(6e5), 1);
 }
 
 TEST_F(CandidateRunnerTest, EveryTimedBlockFindsTheOtherThreadsAsleep) {
