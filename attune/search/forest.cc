@@ -11,6 +11,11 @@ namespace {
 
 // Rows that go down a tree together.
 constexpr size_t kBlock = 16;
+// A forest grows this many trees anew when targets are added, and all of them below kTargetsForAll.
+constexpr size_t kRenewedTrees = 5;
+constexpr size_t kTargetsForAll = 40;
+// Rows that a tree is grown on.
+constexpr size_t kMostRows = 500;
 
 }  // namespace
 
@@ -164,6 +169,23 @@ size_t ForestTree::Divide(const FeatureTable& table, const Part& part, const Spl
                      order_.begin() + static_cast<ptrdiff_t>(part.end),
                      [&](uint32_t row) { return table.row(row)[split.feature] <= split.cut; });
   return static_cast<size_t>(middle - order_.begin());
+}
+
+void Forest::Follow(const FeatureTable& table, std::span<const ForestTarget> targets,
+                    Random& random) {
+  if (targets.size() == followed_) return;
+  const bool all = targets.size() < kTargetsForAll || followed_ == 0;
+  followed_ = targets.size();
+  for (size_t i = 0; i < (all ? trees_.size() : kRenewedTrees); ++i) {
+    trees_[next_].Grow(table, targets, kMostRows, random);
+    next_ = (next_ + 1) % trees_.size();
+  }
+}
+
+void Forest::Predict(const FeatureTable& table, std::span<const uint32_t> rows,
+                     std::vector<ForestPrediction>& sums) const {
+  sums.assign(rows.size(), {});
+  for (const ForestTree& tree : trees_) tree.Predict(table, rows, sums);
 }
 
 }  // namespace attune

@@ -88,4 +88,24 @@ class ForestTree {
   std::vector<float> left_sums_, left_counts_;
 };
 
+// Trees that follow targets as these become more: all of them are grown anew while there are few
+// targets, later a quarter at a time, which costs less and changes little.
+class Forest {
+ public:
+  // Grows trees if there are other targets than last time, by their number. REQUIRES: as for a
+  // tree.
+  void Follow(const FeatureTable& table, std::span<const ForestTarget> targets, Random& random);
+  // Replaces `sums` by the sums over all trees for each of `rows`. REQUIRES: it followed targets.
+  void Predict(const FeatureTable& table, std::span<const uint32_t> rows,
+               std::vector<ForestPrediction>& sums) const;
+  size_t size() const { return trees_.size(); }
+
+ private:
+  static constexpr size_t kTrees = 20;
+
+  std::vector<ForestTree> trees_ = std::vector<ForestTree>(kTrees);
+  size_t next_ = 0;
+  size_t followed_ = 0;  // Targets of the last time.
+};
+
 }  // namespace attune

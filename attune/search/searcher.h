@@ -17,7 +17,8 @@ namespace attune {
 
 // What came of a config.
 struct Answer {
-  std::optional<double> time_ns;  // Nothing if it failed.
+  std::optional<double> time_ns = {};  // Nothing if it failed.
+  double cost_ns = 0;  // Time that trying it took, failed or not: compiling above all; 0: unknown.
 };
 
 // Ask for configs, try them, tell their times, until Done or out of budget. Every searcher asks for
@@ -64,7 +65,7 @@ struct SearcherOptions {
 //   genetic     crosses and changes the fastest
 //   evolution   differential evolution
 //   swarm       particle swarm
-//   surrogate   predicts times with two models and tries what may be fastest
+//   surrogate   predicts times with two models and tries what may be fastest and is cheap to try
 // REQUIRES: 1 <= options.head <= space.size(). kInvalidArgument lists the names if there is none
 // called `name`.
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,

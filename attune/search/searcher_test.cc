@@ -281,6 +281,28 @@ TEST(SurrogateSearcherTest, TheMoreIsKnownTheMoreMayBeOut) {
   EXPECT_EQ(searcher->Ask(100).size(), 20u);
 }
 
+// Values of the first parameter that a search of 60 configs draws where all are equally fast, on
+// average.
+double AverageOfEquallyFast(bool tells_costs) {
+  const ConfigSpace space = Grid(20, {"compiled", "other"});
+  SearcherOptions options;
+  options.seed = 5;
+  const auto searcher = MakeSearcher("surrogate", space, options);
+  double sum = 0;
+  constexpr int kConfigs = 60;
+  for (int i = 0; i < kConfigs; ++i) {
+    const uint64_t index = (*searcher)->Ask(1).at(0);
+    const auto value = static_cast<double>(std::get<int64_t>(space.At(index).at("compiled")));
+    sum += value;
+    (*searcher)->Tell(index, {1000.0, tells_costs ? 1e6 * (1 + value * value) : 0});
+  }
+  return sum / kConfigs;
+}
+
+TEST(SurrogateSearcherTest, OfEquallyFastConfigsItTriesThoseThatAreQuickToTry) {
+  EXPECT_LT(AverageOfEquallyFast(true), 0.7 * AverageOfEquallyFast(false));
+}
+
 TEST(SurrogateSearcherTest, ProposesBehindALongHead) {
   const ConfigSpace space = Grid(16, {"a", "b", "c"});
   const auto searcher = *MakeSearcher("surrogate", space, {.seed = 1, .head = 60});

@@ -17,11 +17,6 @@ constexpr size_t kFirstAnswers = 3;
 constexpr size_t kFirstAnswersNearby = 16;
 // The more is known, the less do the answers that are out change.
 constexpr size_t kAnswersForEachOut = 8;
-constexpr size_t kTrees = 20;
-// Trees that are grown anew when there are answers, once there are kAnswersForAll of them.
-constexpr size_t kRenewedTrees = 5;
-constexpr size_t kAnswersForAll = 40;
-constexpr size_t kMostRows = 500;
 constexpr size_t kPool = 1000;
 // Candidates of the pool that others replace at each ask.
 constexpr size_t kRefreshed = 150;
@@ -48,6 +43,11 @@ constexpr double kProcessShare = 0.5;
 constexpr size_t kMostPoints = 100;
 // Candidates of the pool, or of one list of neighbours, that are shown to the process at once.
 constexpr size_t kMostShown = 256;
+// What a predicted cost adds to a bound, as a power of the cost, before the first answer, and the
+// answers that halve it (cost cooling: Lee, Perrone, Archambeau, Seeger 2020). Quick trials pay
+// while little is known; later the best config counts, whatever it costs to try.
+constexpr double kCostPower = 0.6;
+constexpr double kAnswersToHalve = 30;
 // Standard deviations that a bound is below the mean: exponentially distributed with these means.
 constexpr double kMeanTrustOfPool = 0.7;
 constexpr double kMeanTrustNearBest = 0.8;
@@ -63,7 +63,6 @@ SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOpt
       elsewhere_(RanksElsewhere(options.elsewhere)),
       told_features_(row_size()),
       told_levels_(level_row_size()),
-      trees_(kTrees),
       process_(Jumps()),
       pool_(NoCandidates()) {
   for (size_t i = 0; i < digits().size(); ++i) {
@@ -90,10 +89,11 @@ void SurrogateSearcher::Learn(uint64_t index, const Answer& answer) {
   WriteRows(index, told_digits);
   told_features_.Append(row_);
   told_levels_.Append(level_row_);
-  Told told{index, std::nullopt};
+  Told told{index};
   if (answer.time_ns.has_value()) told.log_time = static_cast<float>(std::log(*answer.time_ns));
+  if (answer.cost_ns > 0) told.log_cost = static_cast<float>(std::log(answer.cost_ns));
+  knows_costs_ = knows_costs_ || told.log_cost.has_value();
   told_.push_back(told);
-  trees_are_old_ = true;
   process_is_old_ = true;
   if (told.log_time.has_value()) Rank(told_.size() - 1, told_digits);
 }
@@ -130,36 +130,28 @@ void SurrogateSearcher::Rank(size_t told, const Digits& told_digits) {
   }
 }
 
-std::vector<ForestTarget> SurrogateSearcher::Targets() const {
-  std::vector<float> times;
+std::vector<ForestTarget> SurrogateSearcher::Targets(std::optional<float> Told::*member) const {
+  std::vector<float> known;
   for (const Told& told : told_) {
-    if (told.log_time.has_value()) times.push_back(*told.log_time);
+    if ((told.*member).has_value()) known.push_back(*(told.*member));
   }
-  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
+  const auto middle = known.begin() + static_cast<ptrdiff_t>(known.size() / 2);
+  std::nth_element(known.begin(), middle, known.end());
   std::vector<ForestTarget> targets;
-  for (const Told& told : told_) targets.push_back(told.log_time.value_or(*middle));
+  for (const Told& told : told_) targets.push_back((told.*member).value_or(*middle));
   return targets;
 }
 
-void SurrogateSearcher::GrowTrees() {
-  if (!trees_are_old_) return;
-  trees_are_old_ = false;
-  const std::vector<ForestTarget> targets = Targets();
-  const bool all = told_.size() < kAnswersForAll || !trees_are_grown_;
-  trees_are_grown_ = true;
-  const size_t count = all ? kTrees : kRenewedTrees;
-  for (size_t i = 0; i < count; ++i) {
-    trees_[next_tree_].Grow(told_features_, targets, kMostRows, random());
-    next_tree_ = (next_tree_ + 1) % kTrees;
-  }
+double SurrogateSearcher::CostPower() const {
+  if (!knows_costs_) return 0;
+  return kCostPower / (1 + static_cast<double>(told_.size()) / kAnswersToHalve);
 }
 
 // The fastest, which are to be outdone, and the latest, which are where the search is.
 void SurrogateSearcher::FitProcess() {
   if (!process_is_old_) return;
   process_is_old_ = false;
-  const std::vector<ForestTarget> targets = Targets();
+  const std::vector<ForestTarget> targets = Targets(&Told::log_time);
   rows_.resize(targets.size());
   std::iota(rows_.begin(), rows_.end(), 0u);
   if (rows_.size() > kMostPoints) {
@@ -193,8 +185,9 @@ std::optional<uint64_t> SurrogateSearcher::Propose() {
   if (asks_process_) {
     FitProcess();
   } else {
-    GrowTrees();
+    times_.Follow(told_features_, Targets(&Told::log_time), random());
   }
+  if (knows_costs_) costs_.Follow(told_features_, Targets(&Told::log_cost), random());
   const double niche_share = kNicheShare + kNicheShareOfStagnation * Stagnation();
   const double deviate = -std::log(1 - random().Uniform());
   Choice choice;
@@ -281,8 +274,11 @@ void SurrogateSearcher::Consider(const Candidates& candidates, const std::option
     rows_.resize(kMostShown);
   }
   Predict(candidates);
+  const auto cost_power = static_cast<float>(CostPower());
+  if (cost_power > 0) costs_.Predict(candidates.features, rows_, sums_);
   for (size_t i = 0; i < rows_.size(); ++i) {
-    const float bound = predictions_[i].mean - trust * std::sqrt(predictions_[i].variance);
+    float bound = predictions_[i].mean - trust * std::sqrt(predictions_[i].variance);
+    if (cost_power > 0) bound += cost_power * sums_[i].sum / static_cast<float>(costs_.size());
     if (choice.index.has_value() && bound >= choice.bound) continue;
     choice = {candidates.indices[rows_[i]], bound};
   }
@@ -293,12 +289,12 @@ void SurrogateSearcher::Predict(const Candidates& candidates) {
     process_.Predict(candidates.levels, rows_, predictions_);
     return;
   }
-  sums_.assign(rows_.size(), {});
-  for (const ForestTree& tree : trees_) tree.Predict(candidates.features, rows_, sums_);
+  times_.Predict(candidates.features, rows_, sums_);
+  const auto trees = static_cast<float>(times_.size());
   predictions_.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
-    const float mean = sums_[i].sum / kTrees;
-    predictions_[i] = {mean, std::max(0.0f, sums_[i].squares / kTrees - mean * mean)};
+    const float mean = sums_[i].sum / trees;
+    predictions_[i] = {mean, std::max(0.0f, sums_[i].squares / trees - mean * mean)};
   }
 }
 

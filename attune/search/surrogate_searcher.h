@@ -26,7 +26,9 @@ namespace attune {
 //     near the best that has it: a second region is followed before it is better than the first.
 // The longer nothing improves, the more proposals are of the third kind. How much a bound trusts
 // the mean is drawn anew for each proposal, so that a batch is not all alike; while little is
-// known, a batch has no more than options.workers. An ask costs the same on every size of space.
+// known, a batch has no more than options.workers. If answers hold costs, further trees predict
+// these, and of two equally promising configs the cheaper one is tried, above all early. An ask
+// costs the same on every size of space.
 class SurrogateSearcher final : public ProposingSearcher {
  public:
   SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options);
@@ -47,7 +49,8 @@ class SurrogateSearcher final : public ProposingSearcher {
   };
   struct Told {
     uint64_t index = 0;
-    std::optional<float> log_time;
+    std::optional<float> log_time = {};
+    std::optional<float> log_cost = {};
   };
   // All configs with digit `digit` of parameter `parameter`.
   struct Niche {
@@ -69,9 +72,11 @@ class SurrogateSearcher final : public ProposingSearcher {
   // The best answer with each value of each parameter.
   void Rank(size_t told, const Digits& digits);
   bool IsFaster(size_t told, std::optional<size_t> than) const;
-  void GrowTrees();
   void FitProcess();
-  std::vector<ForestTarget> Targets() const;
+  // The member of each answer, or the median where an answer lacks it.
+  std::vector<ForestTarget> Targets(std::optional<float> Told::*member) const;
+  // The power of a config's predicted cost that its bound is multiplied by.
+  double CostPower() const;
   // From 0, where something improved just now, to kMostStagnation.
   double Stagnation() const;
 
@@ -113,10 +118,9 @@ class SurrogateSearcher final : public ProposingSearcher {
   std::vector<std::vector<std::optional<size_t>>> best_with_;  // By parameter and digit.
   std::vector<std::vector<uint32_t>> asked_with_;              // How often, by parameter and digit.
   size_t asked_count_ = 0;
-  std::vector<ForestTree> trees_;
-  size_t next_tree_ = 0;
-  bool trees_are_old_ = true;
-  bool trees_are_grown_ = false;  // All of them, once.
+  Forest times_;
+  Forest costs_;
+  bool knows_costs_ = false;
   GaussianProcess process_;
   bool process_is_old_ = true;
   bool asks_process_ = false;  // This proposal, not the trees.

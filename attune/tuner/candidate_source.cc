@@ -187,15 +187,16 @@ CandidateSource::Arm* CandidateSource::NextArm(bool may_get_ahead) {
   return TurnsTaken(*next) > least_waiting + kTurnsAhead ? nullptr : next;
 }
 
-void CandidateSource::Tell(const Candidate& candidate, std::optional<double> time_ns) {
+void CandidateSource::Tell(const Candidate& candidate, const Answer& answer) {
   for (Arm& arm : arms_) {
     if (arm.solver != candidate.solver) continue;
     const std::optional<uint64_t> index = arm.space.IndexOf(candidate.config);
     if (!index.has_value()) continue;
+    const std::optional<double>& time_ns = answer.time_ns;
     if (time_ns.has_value() && (!arm.best_ns.has_value() || *time_ns < *arm.best_ns)) {
       arm.best_ns = time_ns;
     }
-    if (!arm.whole()) arm.searcher->Tell(*index, {time_ns});
+    if (!arm.whole()) arm.searcher->Tell(*index, answer);
     return;
   }
 }

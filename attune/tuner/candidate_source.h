@@ -58,8 +58,8 @@ class CandidateSource {
   // outstanding, so solvers may get ahead of those whose searchers wait for results.
   std::vector<Candidate> Ask(size_t max_count, bool is_idle = true);
 
-  // The time of a candidate that was asked; nothing if it failed.
-  void Tell(const Candidate& candidate, std::optional<double> time_ns);
+  // The result of a candidate that was asked.
+  void Tell(const Candidate& candidate, const Answer& answer);
 
   // The best time that was told so far, of all candidates and of those of one solver.
   std::optional<double> BestNs() const;

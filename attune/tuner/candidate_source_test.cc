@@ -18,7 +18,7 @@ std::vector<Candidate> AskAll(CandidateSource& source, double time_ns) {
   std::vector<Candidate> all;
   for (auto batch = source.Ask(8); !batch.empty(); batch = source.Ask(8)) {
     for (const Candidate& candidate : batch) {
-      source.Tell(candidate, time_ns);
+      source.Tell(candidate, {time_ns});
       all.push_back(candidate);
     }
   }
@@ -65,8 +65,8 @@ TEST(CandidateSourceTest, WhatCanBeTriedWholeIsAskedForWithoutAnswers) {
   auto enough = Source({&a, &b}, {.max_candidates = 500}, &notes);
   auto too_little = Source({&a, &b}, {.max_candidates = 499}, &notes);
   ASSERT_TRUE(enough.ok() && too_little.ok());
-  for (const Candidate& candidate : enough->Ask(1)) enough->Tell(candidate, 1.0);
-  for (const Candidate& candidate : too_little->Ask(1)) too_little->Tell(candidate, 1.0);
+  for (const Candidate& candidate : enough->Ask(1)) enough->Tell(candidate, {1.0});
+  for (const Candidate& candidate : too_little->Ask(1)) too_little->Tell(candidate, {1.0});
 
   EXPECT_EQ(enough->Ask(1000).size(), 498u);
   EXPECT_LT(too_little->Ask(1000).size(), 400u);
@@ -77,7 +77,7 @@ TEST(CandidateSourceTest, ALargeSpaceIsSearchedNearTheDefaultAtFirst) {
   std::vector<std::string> notes;
   auto source = Source({&a}, {}, &notes);
   ASSERT_TRUE(source.ok());
-  for (const Candidate& candidate : source->Ask(1)) source->Tell(candidate, 1.0);
+  for (const Candidate& candidate : source->Ask(1)) source->Tell(candidate, {1.0});
 
   EXPECT_EQ(Text(source->Ask(1)[0]), "t.a@1{p=1}");
 }
@@ -105,7 +105,7 @@ TEST(CandidateSourceTest, HopelessSolverIsAskedNoMore) {
     for (const Candidate& candidate : batch) {
       const bool is_slow = candidate.solver.name == "t.slow";
       asked_slow += is_slow ? 1 : 0;
-      source->Tell(candidate, is_slow ? 1000.0 : 1.0);
+      source->Tell(candidate, {is_slow ? 1000.0 : 1.0});
     }
   }
 
@@ -121,7 +121,7 @@ std::map<std::string, int> Shares(CandidateSource& source,
     if (batch.empty()) break;
     for (const Candidate& candidate : batch) {
       ++shares[candidate.solver.name];
-      source.Tell(candidate, times_ns.at(candidate.solver.name));
+      source.Tell(candidate, {times_ns.at(candidate.solver.name)});
     }
     asked += batch.size();
   }
@@ -162,7 +162,7 @@ TEST(CandidateSourceTest, AnAnswerThatNeverComesHoldsNobodyElseUp) {
   for (auto batch = source->Ask(8); !batch.empty(); batch = source->Ask(8)) {
     for (const Candidate& candidate : batch) {
       if (candidate.solver.name == "t.a") continue;
-      source->Tell(candidate, 1.0);
+      source->Tell(candidate, {1.0});
       asked_b.insert(candidate);
     }
   }
@@ -211,7 +211,7 @@ TEST(CandidateSourceTest, AListIsSearchedByTheTimesOfItsConfigs) {
     for (const Candidate& candidate : source->Ask(16)) {
       ++asked;
       found = found || candidate.config == best;
-      source->Tell(candidate, time_ns(candidate));
+      source->Tell(candidate, {time_ns(candidate)});
     }
   }
 

@@ -30,7 +30,7 @@ class DeviceListingTest : public testing::Test {
     size_t count = 0;
     for (auto batch = source->Ask(8); !batch.empty(); batch = source->Ask(8)) {
       count += batch.size();
-      for (const Candidate& candidate : batch) source->Tell(candidate, 1.0);
+      for (const Candidate& candidate : batch) source->Tell(candidate, {1.0});
     }
     return count;
   }
@@ -62,7 +62,7 @@ class ListingOrderTest : public DeviceListingTest {
     auto source = CandidateSource::Create(PackedGemm(2, 2, 2), Target{}, solvers, {}, &notes_);
     EXPECT_TRUE(source.ok());
     const auto defaults = source->Ask(8);
-    for (size_t i = 0; i < times_ns.size(); ++i) source->Tell(defaults[i], times_ns[i]);
+    for (size_t i = 0; i < times_ns.size(); ++i) source->Tell(defaults[i], {times_ns[i]});
     evaluator_.ListOnDevice({{{"id", int64_t{1}}}}, list_ns);
     AddListed(solvers,
               {.exhaustive = exhaustive, .per_problem_ns = 6'000'000'000, .clock = &clock_},

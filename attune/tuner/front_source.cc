@@ -49,7 +49,7 @@ bool FrontSource::AskPart(size_t part, size_t count, std::vector<Candidate>& bat
   const std::vector<Candidate> asked = parts_[part].source.Ask(count);
   for (const Candidate& candidate : asked) {
     if (const auto known = known_.find(candidate); known != known_.end()) {
-      parts_[part].source.Tell(candidate, NumberFor(parts_[part], known->second));
+      parts_[part].source.Tell(candidate, {NumberFor(parts_[part], known->second)});
       continue;
     }
     std::vector<size_t>& waiting = waiting_[candidate];
@@ -96,7 +96,7 @@ void FrontSource::Tell(const Candidate& candidate, std::optional<std::vector<dou
   if (values.has_value() && !usual_.has_value()) usual_ = values;
   if (const auto waiting = waiting_.find(candidate); waiting != waiting_.end()) {
     for (const size_t part : waiting->second) {
-      parts_[part].source.Tell(candidate, NumberFor(parts_[part], values));
+      parts_[part].source.Tell(candidate, {NumberFor(parts_[part], values)});
     }
     waiting_.erase(waiting);
   }

@@ -137,7 +137,7 @@ int QuestionsToTheBest(const TimesOfPlaces& elsewhere) {
     ++asked;
     const int64_t p = IntegerAt(batch[0].config, "p");
     if (p == 2711) return asked;
-    source->Tell(batch[0], 100.0 + static_cast<double>(std::abs(p - 2711)));
+    source->Tell(batch[0], {100.0 + static_cast<double>(std::abs(p - 2711))});
   }
   return asked;
 }

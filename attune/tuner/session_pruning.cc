@@ -52,7 +52,7 @@ std::vector<Candidate> TuningSession::WithoutHopeless(CandidateSource& source,
     ++report_.pruned;
     left_out_.insert(candidate);
     if (pruned_.size() < kMostRecordedAsPruned) pruned_.emplace(candidate, *std::move(why));
-    Tell(source, candidate, pruning_->ExpectedNs(candidate));
+    Tell(source, candidate, {pruning_->ExpectedNs(candidate)});
     return true;
   });
   return batch;

@@ -7,6 +7,15 @@
 #include "attune/tuner/tuning_session.h"
 
 namespace attune {
+namespace {
+
+// Time that trying a candidate took; 0 if unknown.
+double CostNs(const Qualified& result) {
+  if (result.verify_ns == 0) return 0;
+  return static_cast<double>(result.trial.build_ns + result.trial.load_ns + result.verify_ns);
+}
+
+}  // namespace
 
 // Candidates of the source, whose results arrive in any order. The source gets results in the order
 // in which it proposed the candidates, and proposes the next candidate right after each result. So
@@ -148,7 +157,7 @@ void TuningSession::IncludeEarly(const Candidate& candidate, std::vector<Candida
   // Early, because the time may be over soon, but behind the first, which is the baseline.
   const auto second = defaults.begin() + std::min<std::ptrdiff_t>(1, std::ssize(defaults));
   if (found == defaults.end()) {
-    early_.emplace(candidate, std::nullopt);
+    early_.emplace(candidate, Answer());
     defaults.insert(second, candidate);
   } else if (found > second) {
     std::rotate(second, found, found + 1);
@@ -169,12 +178,12 @@ std::vector<Candidate> TuningSession::Ask(CandidateSource& source, size_t max_co
 }
 
 void TuningSession::Tell(CandidateSource& source, const Candidate& candidate,
-                         std::optional<double> time_ns) {
+                         const Answer& answer) {
   const auto early = early_.find(candidate);
   if (early == early_.end()) {
-    source.Tell(candidate, time_ns);
+    source.Tell(candidate, answer);
   } else {
-    early->second = time_ns;
+    early->second = answer;
   }
 }
 
@@ -183,7 +192,7 @@ std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source
   std::erase_if(batch, [&](const Candidate& candidate) {
     if (!quarantined_.contains(candidate) || qualifier_.Knows(candidate)) return false;
     ++report_.quarantined;
-    Tell(source, candidate, std::nullopt);
+    Tell(source, candidate, {});
     return true;
   });
   return WithoutHopeless(source, std::move(batch));
@@ -221,12 +230,12 @@ void TuningSession::Learn(CandidateSource& source, const Qualified& result) {
   if (const Failure* failure = trial.failure()) {
     NoteFailure(*failure);
     ++progress_.failed;
-    Tell(source, AskedOf(result), std::nullopt);
+    Tell(source, AskedOf(result), {std::nullopt, CostNs(result)});
     return;
   }
   ++progress_.qualified;
   std::replace(defaults_.begin(), defaults_.end(), AskedOf(result), trial.candidate);
-  Tell(source, AskedOf(result), result.quick_ns);
+  Tell(source, AskedOf(result), {result.quick_ns, CostNs(result)});
   if (pruning_.has_value()) pruning_->NoteMeasured(result.quick_ns);
   // Searches may find the standing choice, or one thing twice.
   const bool is_known = std::any_of(passed_.begin(), passed_.end(), [&](const Runner& runner) {

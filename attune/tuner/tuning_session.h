@@ -82,7 +82,7 @@ class TuningSession {
   // As those of the source, of which the standing choice and what is served may or may not be some:
   // they are qualified once, and the source gets their times when it asks for them.
   std::vector<Candidate> Ask(CandidateSource& source, size_t max_count, bool is_idle);
-  void Tell(CandidateSource& source, const Candidate& candidate, std::optional<double> time_ns);
+  void Tell(CandidateSource& source, const Candidate& candidate, const Answer& answer);
   // Puts it behind the first of the defaults.
   void IncludeEarly(const Candidate& candidate, std::vector<Candidate>& defaults);
   bool IsStanding(const Candidate& candidate) const;
@@ -159,7 +159,7 @@ class TuningSession {
   bool standing_failed_ = false;  // In the race.
   // Qualified before the source asks for them, and their quick times: nothing of one that failed,
   // or before it was qualified.
-  std::map<Candidate, std::optional<double>> early_;
+  std::map<Candidate, Answer> early_;
   std::vector<Candidate>
       defaults_;  // Of every solver, in order: the first that passes is the default.
   std::vector<Runner> passed_;

@@ -36,6 +36,7 @@ Result<ReplayLog> Replay(const RecordedSpace& recorded, Searcher& searcher, doub
     if (trial.time_ms) now.best_ms = std::min(*trial.time_ms, now.best_ms.value_or(*trial.time_ms));
     log.push_back(now);
     Answer answer;
+    answer.cost_ns = trial.charged_ms() * kNsPerMs;
     if (trial.time_ms) answer.time_ns = *trial.time_ms * kNsPerMs;
     searcher.Tell(now.index, answer);
   }
