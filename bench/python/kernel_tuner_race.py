@@ -198,12 +198,27 @@ def open_device(spec):
     return {"opencl": OpenClDevice, "cuda": CudaDevice}[backend](int(number or 0))
 
 
+def mend_device_uuid():
+    """Kernel Tuner 1.5 takes the uuid of a device for 16 bytes; CuPy 14 ends it at a zero."""
+    import cupy
+    properties_of = cupy.cuda.runtime.getDeviceProperties
+
+    def mended(number):
+        properties = dict(properties_of(number))
+        properties["uuid"] = bytes(properties["uuid"])[:16].ljust(16, b"\0")
+        return properties
+
+    cupy.cuda.runtime.getDeviceProperties = mended
+
+
 def tune_with_kernel_tuner(options):
     """The child of a race: prints one line of JSON."""
     import random
     import numpy
     import kernel_tuner
     device = open_device(options.device)
+    if device.language == "CuPy":
+        mend_device_uuid()
     kernel = KernelFile(options.kernel[0], options.size, device)
     random.seed(options.seed)
     numpy.random.seed(options.seed)
