@@ -84,7 +84,7 @@ KEYWORDS = {"SOURCES", "DEPENDS", "LIBRARIES", "TESTS", "TEST_LIBRARIES"}
 
 
 class Module:
-    """What one attune_module() or attune_plugin() says."""
+    """The arguments of an attune_module() or attune_plugin()."""
 
     def __init__(self, name, folder, fields):
         self.name = name
@@ -162,7 +162,7 @@ def included_module(name):
 
 
 def family(folder, root):
-    """What the modules of `folder` are called in includes."""
+    """The name in includes of the modules of `folder`."""
     return included_module(f"{folder.relative_to(root)}/x")
 
 
@@ -276,7 +276,7 @@ def check_limits(root):
         limit = MAX_HEADER_LINES if path.suffix in HEADER_SUFFIXES else MAX_FILE_LINES
         if lines > limit:
             yield f"{name}:{limit + 1}: {lines} lines, the limit is {limit}"
-        # What is installed guards itself in the way that every compiler knows.
+        # Installed headers have an include guard, which every compiler knows.
         installed = name.parts[0] == "include"
         if path.suffix in HEADER_SUFFIXES and not installed and "#pragma once" not in text:
             yield f"{name}:1: a header needs #pragma once"

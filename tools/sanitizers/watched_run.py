@@ -3,7 +3,7 @@
 
   watched_run.py COMMAND [ARGUMENT...]
 
-The tuner takes a child that dies for one more failed candidate, and UBSan goes on after a report, so
+The tuner takes a child that dies for one more failed candidate, and UBSan continues after a report, so
 the exit status of a test alone does not show what a sanitizer found. Every report goes to a file of
 its process instead; they are printed at the end.
 """
