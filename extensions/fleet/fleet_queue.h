@@ -18,16 +18,16 @@ namespace attune {
 // --queue, else ATTUNE_QUEUE.
 CLI::Option* AddQueueOption(CLI::App& verb, std::string& queue);
 
-// Whether `queue` is that of a server: neither empty nor "local:", which mean the database itself.
+// True if `queue` names a server; an empty name and "local:" mean the database itself.
 bool IsQueueServer(const std::string& queue);
 
-// kInvalidArgument for what is no URL of a queue, or has a password in it; else fails as
+// kInvalidArgument if `queue` is not a queue URL or contains a password; else fails as
 // OpenNatsQueue() does. Borrows `fleet`. `outages` as in NatsQueueOptions.
 Result<std::unique_ptr<JobQueue>> OpenFleetQueue(const std::string& queue, FleetStore& fleet,
                                                  std::shared_ptr<OutageLog> outages = nullptr);
 
-// Publishes what can be done of `session` at once, where `queue` is that of a server; a worker
-// would within a second. What fails is said, and harms nothing: the jobs are in the database.
+// Publishes the ready jobs of `session` at once if `queue` is a server; a worker would do so within
+// a second. Prints failures, which are harmless: the jobs are in the database.
 void PublishNow(Application& application, const Session& session, const std::string& queue);
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Workers and the queue of a fleet, as verbs show them.
+// The state of workers and the queue of a fleet, as verbs display it.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace attune {
 
-// "running", "silent" (it has not said for a minute that it lives), "ended".
+// "running", "silent" (no heartbeat for a minute), "ended".
 std::string_view LifeOf(const WorkerState& worker, int64_t now_unix_ns);
 
 Json ToJson(const WorkerState& worker, int64_t now_unix_ns);
 Table WorkerTable(const std::vector<WorkerState>& workers, int64_t now_unix_ns);
-// How many run, by what they do (WorkerState::target).
+// The number of running workers by target (WorkerState::target).
 std::map<std::string, int64_t> RunningByTarget(const std::vector<WorkerState>& workers,
                                                int64_t now_unix_ns);
 // "3 workers run: ..." with a line for each target; empty if none runs.
 std::string RunningText(const std::map<std::string, int64_t>& running);
 
-// What lies on the channels of one session.
+// Totals over the channels of one session.
 struct QueueTotals {
   ChannelLoad load;
   int64_t dead = 0;

@@ -28,7 +28,7 @@ struct ExportOptions {
   bool json = false;
 };
 
-// Where the package is made: at what compiles for the target, or, if nothing is compiled, anywhere.
+// Finds a device context that compiles for the target, or any if nothing is compiled.
 Result<SessionPlace> FindExportPlace(Application& application, const GoldenForTarget& golden,
                                      bool with_kernels) {
   const std::string subject = fmt::format("golden version '{}'", golden.version.name);
@@ -64,7 +64,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
       content.problems.push_back(entry.problem);
     }
   }
-  // What can fail comes before the package, which would be there all the same.
+  // Steps that can fail run before the package is written: it would stay.
   ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
   ATTUNE_ASSIGN_OR_RETURN(const auto mixed, MixedEnvironments(application, golden.entries));
   ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));

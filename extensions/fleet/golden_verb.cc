@@ -1,4 +1,4 @@
-// attune golden: versions of results that were looked at and approved.
+// attune golden: reviewed and approved versions of results.
 
 #include <algorithm>
 #include <map>
@@ -54,8 +54,8 @@ Json VersionJson(const GoldenVersion& version) {
           {"withdrawn_because", version.withdrawn_because}};
 }
 
-// The version that was rolled back among those that `version` begins from; empty if there is none,
-// and for one that was rolled back itself.
+// The rolled-back version among the bases of `version`; empty if there is none, or if `version`
+// itself was rolled back.
 std::string RolledBackBase(const std::vector<GoldenVersion>& versions,
                            const GoldenVersion& version) {
   const GoldenVersion* const withdrawn = FindWithdrawn(versions, version);
@@ -63,7 +63,7 @@ std::string RolledBackBase(const std::vector<GoldenVersion>& versions,
 }
 
 Result<int> RunCreate(Application& application, const GoldenOptions& options) {
-  // A base is in a database that is there; a new one has none.
+  // A base needs an existing database; a new version does not.
   ATTUNE_RETURN_IF_ERROR(options.other.empty() ? application.store().status()
                                                : application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version,
@@ -162,13 +162,13 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
   return kExitDone;
 }
 
-// What became of the results of sessions.
+// The results added from sessions.
 struct Additions {
   GoldenAdditions results;
-  std::vector<Session> empty_sessions;  // Nothing was decided in them.
+  std::vector<Session> empty_sessions;  // Sessions without a decision.
 };
 
-// What an empty session is told, and what can be done about it.
+// The message for a session without results, with a hint.
 std::string NoResultsText(const Session& session) {
   if (session.is_closed()) {
     return fmt::format("Session '{}' has no results and is closed, so it never will: leave it out.",
@@ -181,7 +181,7 @@ std::string NoResultsText(const Session& session) {
 
 // A version to which sessions are added.
 struct Adding {
-  std::map<std::string, Session> sessions;  // All that there are, by name.
+  std::map<std::string, Session> sessions;  // All sessions, by name.
   GoldenDraft draft;
   Additions additions;
 };
@@ -243,7 +243,7 @@ void PrintAdditions(Application& application, const Additions& additions, bool a
   }
 }
 
-// All sessions or none.
+// Adds all sessions or none.
 Result<int> RunAdd(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
@@ -255,7 +255,7 @@ Result<int> RunAdd(Application& application, const GoldenOptions& options) {
     ATTUNE_ASSIGN_OR_RETURN(const Session session, application.sessions()->Find(name));
     ATTUNE_RETURN_IF_ERROR(AddSession(application, session, taker, adding));
   }
-  // Entries of a base have ids of their own, which are lower.
+  // Entries of a base have lower ids.
   const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
   ATTUNE_RETURN_IF_ERROR(application.golden()->Add(golden.version.id, adding.draft.taken, seen));
   const Additions& additions = adding.additions;
@@ -271,7 +271,7 @@ Result<int> RunAdd(Application& application, const GoldenOptions& options) {
 Result<int> RunApprove(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
-  // What can fail comes before what cannot be undone.
+  // Steps that can fail run before the irreversible one.
   ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
   ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(golden.version.id, UserAtHost()));
   if (options.json) {

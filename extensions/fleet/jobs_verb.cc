@@ -1,4 +1,4 @@
-// attune jobs: what a session has to do.
+// attune jobs: the jobs of a session.
 
 #include <algorithm>
 #include <limits>
@@ -25,8 +25,8 @@ namespace attune {
 namespace {
 
 constexpr size_t kShownJobs = 40;
-// More than anybody tells apart, and less than what a number that is too long for 64 bits is read
-// as, so that such a one is refused.
+// Above any useful priority, and below the value that a number too long for 64 bits parses to: such
+// a number is refused.
 constexpr int64_t kMostPriority = 1'000'000'000;
 constexpr int64_t kMostJobId = std::numeric_limits<int64_t>::max() - 1;
 
@@ -43,7 +43,7 @@ struct LoadOptions {
   bool json = false;
 };
 
-// Which jobs the other verbs are about.
+// The filters for the jobs of the other verbs.
 struct FilterOptions {
   std::string session;
   std::vector<std::string> steps;
@@ -64,7 +64,7 @@ Result<std::vector<JobStep>> StepsOf(const std::vector<std::string>& names) {
   return steps;
 }
 
-// Whether `entry` is asked for. An algorithm is a word of the solver's name.
+// True if `options` select `entry`. An algorithm is a word of the solver's name.
 bool IsMeant(const LoadOptions& options, const SolverEntry& entry) {
   if (options.dynamic_only && !entry.dynamic) return false;
   if (options.tunable_only && !entry.tunable) return false;
@@ -74,7 +74,7 @@ bool IsMeant(const LoadOptions& options, const SolverEntry& entry) {
                                               entry.solver.name) != options.solvers.end();
 }
 
-// kNotFound for a name that no solver has: it would load nothing, silently.
+// kNotFound for a name that no solver has: it would silently load nothing.
 Status CheckNames(const LoadOptions& options, const SolverTable& table) {
   for (const std::string& name : options.solvers) {
     if (FindEntry(table, name) != nullptr) continue;
@@ -85,7 +85,7 @@ Status CheckNames(const LoadOptions& options, const SolverTable& table) {
   return Status::Ok();
 }
 
-// Of the jobs that were asked for, those that were there and will not be done by themselves.
+// Requested jobs that exist already and do not run again by themselves.
 struct EndedJobs {
   int64_t failed = 0;
   int64_t cancelled = 0;
@@ -205,7 +205,7 @@ Json JobJson(const Job& job, const std::string& stale) {
   return json;
 }
 
-// What a person wants to know of a job beside its state.
+// The note beside the state of a job.
 std::string Remark(const Job& job, const std::string& stale) {
   if (!stale.empty()) return "stale: " + stale;
   if (!job.error.kind.empty()) {
@@ -265,8 +265,8 @@ Result<int> RunList(Application& application, const FilterOptions& options) {
   return kExitDone;
 }
 
-// kNotFound: the verb was about jobs of which there are none, by a misspelt name for example, and
-// has changed nothing. `participle`: what they could not be.
+// kNotFound: the verb named jobs that do not exist (a misspelt name, for example) and changed
+// nothing. `participle` names the refused action.
 Result<int> NoSuchJobs(Application& application, std::string_view participle) {
   const Session& session = *application.session();
   ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session.id, {}));
@@ -343,9 +343,8 @@ void AddFilterOptions(CLI::App& verb, FilterOptions& options, Invocation& invoca
       ->type_name("N");
 }
 
-// An option that takes names with commas between them, and blanks around these as people write
-// them. A usage error names it where one is empty: the parser alone would take the next option for
-// the name.
+// An option that takes names separated by commas, with optional blanks. An empty name is a usage
+// error that quotes it: the parser alone would take the next option for the name.
 CLI::Option* AddNamesOption(CLI::App& verb, const std::string& option,
                             std::vector<std::string>& names, const std::string& description) {
   const auto split = [option, &names](const std::string& text) {

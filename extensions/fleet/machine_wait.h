@@ -1,4 +1,4 @@
-// Tells in the log of a worker why nothing happens while another process has the machine.
+// Logs why a worker is idle while another process has the machine.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ class MachineWait {
 
   explicit MachineWait(std::function<void(const std::string& line)> say) : say_(std::move(say)) {}
 
-  // Its turn has not come; said once for each wait. `now_ns` is of the steady clock.
+  // The work waits for its turn; printed once per wait. `now_ns` is of the steady clock.
   void Waits(int64_t now_ns);
   // Its turn has come.
   void GoesOn(int64_t now_ns);
-  // What waited has ended, whatever came of it.
+  // The waiting work has ended, with any result.
   void Ends() { begin_ns_ = 0; }
 
  private:
   const std::function<void(const std::string& line)> say_;
-  int64_t begin_ns_ = 0;  // 0 while nobody waits.
+  int64_t begin_ns_ = 0;  // 0 when not waiting.
   bool has_said_ = false;
 };
 

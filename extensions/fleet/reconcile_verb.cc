@@ -1,4 +1,4 @@
-// attune reconcile: brings the queue of a fleet back to what the database says.
+// attune reconcile: makes the queue of a fleet match the database.
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-// attune session diff: what two sessions are for, and what each found.
+// attune session diff: compares the terms and the results of two sessions.
 
 #include <algorithm>
 #include <cmath>
@@ -49,12 +49,12 @@ std::vector<std::string> TermDifferences(const Session& a, const Session& b) {
   return lines;
 }
 
-// What a session knows of its solvers.
+// The solvers that a session knows.
 struct KnownSolvers {
   std::string session;
   SolverTable table;
 
-  // Nobody knows which there were before they were asked.
+  // The solvers are unknown until they were first queried.
   bool is_known() const { return table.generation > 0; }
 };
 
@@ -89,14 +89,14 @@ struct Pair {
   const Choice* first = nullptr;
   const Choice* second = nullptr;
 
-  // Time of the first over that of the second; nothing where one is missing.
+  // Time of the first over that of the second; nothing if one is missing.
   std::optional<double> Ratio() const {
     if (first == nullptr || second == nullptr || second->measurement.median_ns <= 0) {
       return std::nullopt;
     }
     return first->measurement.median_ns / second->measurement.median_ns;
   }
-  // By intervals that do not touch; days differ by more than their noise.
+  // Equal if the intervals touch: days differ by more than their noise.
   std::string_view Word() const {
     if (first == nullptr) return "new";
     if (second == nullptr) return "gone";

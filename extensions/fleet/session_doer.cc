@@ -11,10 +11,10 @@
 namespace attune {
 namespace {
 
-// Each holds children, and on a GPU its memory.
+// Each has worker processes, and memory on a GPU.
 constexpr size_t kMostBenches = 4;
 constexpr int64_t kPeaksNs = 60'000'000'000;
-// Nobody can be evaluated on a machine where so many problems in a row could not.
+// After so many failed problems in a row, the machine cannot evaluate any candidate.
 constexpr size_t kMostFailuresInARow = 3;
 
 bool IsOfKind(const SessionTerms& terms, const Target& target) {
@@ -50,7 +50,7 @@ SessionDoer::~SessionDoer() {
 }
 
 void SessionDoer::NoteTuned() {
-  // What was measured is seen once its job is reported, which it was by now.
+  // Measurements become visible once their job is reported, which has happened by now.
   if (std::exchange(has_measured_, false)) index_.NoteTuned();
 }
 
@@ -77,7 +77,8 @@ std::vector<JobStep> SessionDoer::FindSteps(const Session& session) {
     const Status& can_do = step.work == JobWork::kCompile ? compiles : measures;
     if (can_do.ok()) steps.push_back(step);
   }
-  // Of another kind is most of a fleet; of the same kind and still not fit is worth a word.
+  // Most sessions of a fleet are for other kinds of devices; only a misfit of the same kind is
+  // reported.
   for (const Status* refusal : {&compiles, &measures}) {
     if (refusal->ok() || refusal->code() == StatusCode::kNotFound) continue;
     terms_.say(fmt::format("Nothing of session '{}' is {} here: {}", session.name,
@@ -153,7 +154,7 @@ Result<SessionDoer::Bench*> SessionDoer::BenchFor(const Session& session, JobWor
                                                   *bench->records);
   bench->executor->SetShow(
       [this](const Problem&, const TuneProgress& progress) { NoteStage(progress.stage); });
-  // Binding may have changed what the session is for.
+  // Binding may have changed the target of the session.
   ATTUNE_ASSIGN_OR_RETURN(const Session now, application_.sessions()->Find(session.name));
   ATTUNE_RETURN_IF_ERROR(Survey(now, *bench));
   if (benches_.size() == kMostBenches) benches_.erase(benches_.begin());

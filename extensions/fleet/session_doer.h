@@ -1,5 +1,4 @@
-// Does the jobs of whatever session they are of, on one device of this machine and by what compiles
-// on it.
+// Does the jobs of any session on one device of this machine, and with the compilers on it.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +21,18 @@
 namespace attune {
 
 struct DoerTerms {
-  std::string device;  // What measure jobs take; empty: none of them is done.
-  int compile = 0;     // Candidates that are compiled at once; 0: no compile job is done.
+  std::string device;  // Device of measure jobs; empty: none are done.
+  int compile = 0;     // Simultaneous compilations; 0: no compile jobs.
   JobTerms jobs;       // compile_threads is `compile`.
   WorkshopLimits limits;
   bool shares_kernels = false;  // Through the database.
-  std::string owner;            // Who this is.
+  std::string owner;            // The owner of leases.
   std::function<void(const std::string& line)> say;
 };
 
 class SessionDoer final : public JobDoer {
  public:
-  // Borrows `application`, whose store is open. kNotFound, kUnavailable if the device cannot be
+  // Borrows `application`, with an open store. kNotFound or kUnavailable if the device cannot be
   // used.
   static Result<std::unique_ptr<SessionDoer>> Create(Application& application, DoerTerms terms);
   ~SessionDoer() override;
@@ -43,11 +42,11 @@ class SessionDoer final : public JobDoer {
   Result<std::vector<JobReport>> Do(const Session& session, const std::vector<Job>& jobs) override;
   std::string WhyNoMore() override;
 
-  // What it measures on; nothing without a device.
+  // The device for measurements; nothing without one.
   const std::optional<Place>& device() const { return device_; }
 
  private:
-  // Where one kind of work of a session is done.
+  // The place for one kind of work of a session.
   struct Bench {
     int64_t session_id = 0;
     JobWork work = JobWork::kMeasure;
@@ -55,7 +54,7 @@ class SessionDoer final : public JobDoer {
     std::unique_ptr<Workshop> workshop;
     std::unique_ptr<RecordStore> records;
     std::unique_ptr<JobExecutor> executor;
-    std::map<std::string, int64_t> known_solvers;  // Names, and what they are known as.
+    std::map<std::string, int64_t> known_solvers;  // Solver ids by name.
   };
   struct Answer {
     SessionTerms terms;
@@ -68,13 +67,13 @@ class SessionDoer final : public JobDoer {
   Status CheckCompiles(const Session& session) const;
   Result<Bench*> BenchFor(const Session& session, JobWork work);
   void NoteTuned();
-  // The device of this worker, ready; waits for the machine.
+  // Opens this worker's device; waits for the machine.
   Result<std::unique_ptr<Workshop>> OpenWorkshop();
-  // Tells of waits for the machine, where a job is at.
+  // Reports waits for the machine, from the stage of a job.
   void NoteStage(TuneProgress::Stage stage);
-  // Asks the session's solvers about its problems, of which some may be new.
+  // Asks the session's solvers about its problems, some of which may be new.
   Status Survey(const Session& session, Bench& bench);
-  // Those of problems that could not be evaluated, on any bench, are queued again.
+  // Queues again the jobs of problems that could not be evaluated, on any bench.
   Status LeaveToOthers(const Bench& bench);
 
   Application& application_;
@@ -83,10 +82,10 @@ class SessionDoer final : public JobDoer {
   MachineWait machine_wait_;
   std::optional<Place> device_;
   std::map<int64_t, Answer> answers_;
-  std::vector<std::unique_ptr<Bench>> benches_;  // The one that was used last at the end.
+  std::vector<std::unique_ptr<Bench>> benches_;  // The last used one at the end.
   SteadyClock clock_;
   IndexKeeper index_;
-  bool has_measured_ = false;  // And did not tell the index.
+  bool has_measured_ = false;  // And not yet notified the index.
 };
 
 }  // namespace attune

@@ -42,7 +42,7 @@ std::string TargetText(const SessionTerms& terms) {
                       : fmt::format("{}, any device of {}", terms.arch, terms.backend);
 }
 
-// Where there is no such device, also why what somebody asked for is not here.
+// If the device does not exist, adds why a backend that the user selected is not loaded.
 Result<Place> PlaceNamed(const LoadedBackends& backends, const std::string& device) {
   auto place = FindPlace(backends.list, device);
   if (place.ok() || place.error().code() != StatusCode::kNotFound) return place;
@@ -89,7 +89,7 @@ Result<int> RunNew(Application& application, const NewOptions& options) {
   return kExitDone;
 }
 
-// What the verbs that name sessions take.
+// Options of the verbs that name sessions.
 struct NamedOptions {
   std::string name;
   std::string other;

@@ -1,4 +1,4 @@
-// attune status: how far a session is.
+// attune status: the progress of a session.
 
 #include <chrono>
 #include <map>
@@ -22,7 +22,7 @@
 namespace attune {
 namespace {
 
-// What ended so recently makes the rate.
+// Jobs that ended within this time make the rate.
 constexpr int64_t kRateWindowNs = 600'000'000'000;
 constexpr auto kWatchInterval = std::chrono::seconds(1);
 
@@ -38,11 +38,11 @@ struct SessionState {
   int64_t stale = 0;
   int64_t sets = 0;
   std::string closed;  // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
-  JobRate rate;        // Of the window.
-  int64_t eta_ns = 0;  // 0: nothing is left, nobody works, or nobody knows.
-  std::map<std::string, int64_t> running;  // Workers by their targets, for whatever session.
-  std::optional<QueueTotals> queue;  // Nothing where there is no server of a queue, or it is away.
-  std::string queue_trouble;         // Why nothing is known of it.
+  JobRate rate;        // Within kRateWindowNs.
+  int64_t eta_ns = 0;  // 0: done, no active worker, or unknown.
+  std::map<std::string, int64_t> running;  // Workers of any session by target.
+  std::optional<QueueTotals> queue;        // Nothing without a server, or while it is away.
+  std::string queue_trouble;               // Why it is unknown.
 
   int64_t workers() const {
     int64_t all = 0;
@@ -50,11 +50,11 @@ struct SessionState {
     return all;
   }
   int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
-  // Nobody works in a closed session, whatever is queued there.
+  // No worker works in a closed session, even if jobs are queued there.
   bool is_over() const { return open() == 0 || !closed.empty(); }
 };
 
-// The server of a queue, if there is one, and a connection to it once it has answered.
+// The server of a queue, if any, and a connection to it once it has answered.
 struct WatchedQueue {
   std::string url;
   std::unique_ptr<JobQueue> connection;
@@ -72,7 +72,7 @@ Result<QueueTotals> TotalsOf(Application& application, const Session& session,
 
 Result<SessionState> StateOf(Application& application, WatchedQueue& queue) {
   SessionState state;
-  // Again, because a watched one changes.
+  // Reads it again, because a watched session changes.
   ATTUNE_ASSIGN_OR_RETURN(const Session session,
                           application.sessions()->Find(application.session()->name));
   state.sets = session.set_count;
@@ -101,7 +101,7 @@ Result<SessionState> StateOf(Application& application, WatchedQueue& queue) {
   if (totals.ok()) {
     state.queue = *totals;
   } else if (totals.error().code() == StatusCode::kUnavailable) {
-    // Whoever asks while it is away wants to know the rest all the more.
+    // If the queue is away, the user needs the rest of the status all the more.
     state.queue_trouble = totals.error().message();
   } else {
     return totals.error();
@@ -137,7 +137,7 @@ Json StateJson(const std::string& name, const SessionState& state) {
   return json;
 }
 
-// Empty where there is no fleet.
+// Empty without a fleet.
 std::string FleetText(const SessionState& state) {
   std::string text = RunningText(state.running);
   if (!state.queue_trouble.empty()) {
@@ -148,7 +148,7 @@ std::string FleetText(const SessionState& state) {
                             state.queue->load.taken, Counted(state.queue->dead, "dead letter"));
 }
 
-// How fast it goes, and what is left; who is asked to do that if nobody does.
+// The rate and the remaining work; if no worker is active, also the command that does it.
 std::string ProgressText(const std::string& name, const SessionState& state) {
   std::string text;
   if (state.rate.per_second > 0) {
@@ -220,7 +220,7 @@ Result<int> RunStatus(Application& application, const StatusOptions& options) {
     ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application, queue));
     const std::string text = options.json ? JsonText(StateJson(name, state), options.watch)
                                           : StateText(name, state, out);
-    // From the top of the screen, and nothing below what is printed; logs and programs get news.
+    // Redraws a terminal from the top and clears the rest; logs and programs get changes only.
     const bool redraws = out.screen().is_terminal && !options.json;
     if (options.watch && redraws) out.Print("\x1b[H\x1b[J");
     if (redraws || text != shown) out.Print(text);

@@ -1,4 +1,4 @@
-// attune networks: where problems come from.
+// attune networks: the origin of problems.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// What became of the jobs that a worker did, in text and as JSON.
+// The results of the jobs that a worker did, as text and as JSON.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace attune {
 
 Json ToJson(const WorkerSummary& summary, const Status& ended);
 std::string Text(const WorkerSummary& summary);
-// 0 if all that it did is done, 3 if something failed or could not be done here, 1 if it had to
-// stop.
+// 0 if all its jobs succeeded, 3 if some failed or could not be done here, 1 if it had to stop.
 int ExitStatusOf(const WorkerSummary& summary, const Status& ended);
 
-// Of the processes of several devices together. Those that said nothing are in `stopped_because`.
+// The sum over the processes of several devices. Processes without a summary are in
+// `stopped_because`.
 WorkerSummary SummarizeWorkers(std::span<const CrewMember> members);
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// attune worker: does the jobs of a fleet, of whatever session they are.
+// attune worker: does the jobs of a fleet, for any session.
 
 #include <unistd.h>
 
@@ -32,11 +32,11 @@
 namespace attune {
 namespace {
 
-// What fails for an outage is done again by the database itself first, so that half a minute
-// without it costs no measurement that is under way; of a short patience it has so small a part.
+// The database itself first repeats calls that fail in an outage, so half a minute without it costs
+// no running measurement. It gets this small a part of a short patience.
 constexpr int kPartsOfPatience = 4;
 constexpr int kMostCompiles = 1024;
-// The deadline of a job where none is given: with the usual time of a problem the first counts.
+// The minimum default deadline of a job; it applies at the default time limit of a problem.
 constexpr int64_t kUsualDeadlineNs = 600'000'000'000;
 constexpr int64_t kTimesOfAProblem = 20;
 constexpr const char* kSharedKernels = "shared";
@@ -50,15 +50,15 @@ struct WorkerOptions {
   std::string log;
   int64_t job_id = 0;
   bool is_in_process = false;
-  std::string kernels;  // Empty: as the database has it.
+  std::string kernels;  // Empty: the setting of the database.
   bool until_done = false;
   int64_t idle_ns = 0;
   int64_t patience_ns = 600'000'000'000;
-  int64_t deadline_ns = 0;  // Of a job; 0: as the time of a problem has it.
+  int64_t deadline_ns = 0;  // Per job; 0: from the time limit of a problem.
   bool json = false;
 };
 
-// Where a worker says what it does: a file that it adds to, or standard error.
+// The log of a worker: a file that it appends to, or standard error.
 class WorkerLog {
  public:
   static Result<std::unique_ptr<WorkerLog>> Open(const std::string& file, Output& err) {
@@ -74,7 +74,7 @@ class WorkerLog {
   WorkerLog(const WorkerLog&) = delete;
   WorkerLog& operator=(const WorkerLog&) = delete;
 
-  // From any thread.
+  // Callable from any thread.
   void Say(const std::string& line) {
     const std::lock_guard lock(mutex_);
     const std::string text = fmt::format("{} {}\n", FormatMoment(UnixNowNs()), Printable(line));
@@ -86,7 +86,7 @@ class WorkerLog {
  private:
   WorkerLog(std::FILE* stream, Output& err) : stream_(stream), err_(err) {}
 
-  // To the file. What a full disk has no room for goes to standard error.
+  // Writes to the file. Lines for which the disk is full go to standard error.
   bool Write(const std::string& text) {
     std::clearerr(stream_);
     return std::fwrite(text.data(), 1, text.size(), stream_) == text.size() &&
@@ -98,8 +98,8 @@ class WorkerLog {
   Output& err_;
 };
 
-// Ends the process a moment after it was asked a second time, if what it does goes on: a
-// measurement that was begun takes as long as its problem. What it does is queued again before.
+// Ends the process a moment after a second interruption if work continues: a measurement takes as
+// long as its problem. First queues the current jobs again.
 class EndAtOnce {
  public:
   // Borrows all.
@@ -156,7 +156,7 @@ int64_t DeadlineOfJobs(const WorkerOptions& options) {
   return std::max(kUsualDeadlineNs, kTimesOfAProblem * options.doer.jobs.tune.per_problem_ns);
 }
 
-// What it is to the others.
+// The state that this worker publishes to the fleet.
 WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& device,
                     int64_t now_unix_ns) {
   WorkerState state;
@@ -176,7 +176,7 @@ WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& de
 
 Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(auto opened, WorkerLog::Open(options.log, application.err()));
-  // Shared with the database, which is told of outages for as long as `application` has it open.
+  // Shared with the database, which reports outages for as long as `application` has it open.
   const std::shared_ptr<WorkerLog> log = std::move(opened);
   const TwofoldInterruption interruption;
   options.doer.jobs.stop_requested = [&] { return interruption.requested_twice(); };
@@ -228,7 +228,7 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   }
   application.out().Flush();
   ATTUNE_RETURN_IF_ERROR(ended);
-  // What was begun went back, whether in order or because the process was ended (EndAtOnce).
+  // Running jobs went back, either in order or because the process was ended (EndAtOnce).
   if (interruption.requested_twice() && summary.given_back > 0) return kExitPartly;
   return ExitStatusOf(summary, ended);
 }

@@ -1,4 +1,4 @@
-// attune workers: who does the jobs of a fleet.
+// attune workers: the workers of a fleet.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-// What ended longer ago is shown with --all.
+// Workers that ended longer ago appear with --all.
 constexpr int64_t kShownForNs = int64_t{24} * 3600 * 1'000'000'000;
 
 struct WorkersOptions {
@@ -21,7 +21,7 @@ struct WorkersOptions {
 Result<int> RunWorkersVerb(Application& application, const WorkersOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   std::vector<WorkerState> workers;
-  int64_t now = 0;  // By the clock by which workers say that they live.
+  int64_t now = 0;  // By the clock of the heartbeats.
   if (application.fleet() != nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(workers, application.fleet()->Workers());
     ATTUNE_ASSIGN_OR_RETURN(now, application.jobs()->NowUnixNs());

@@ -16,7 +16,7 @@ struct RecordedProgram {
   std::string_view verb;  // "blas": the prefix of messages.
   std::string tag;
   std::vector<std::string> command;
-  std::function<void()> in_child;  // Runs in the child before it becomes the program.
+  std::function<void()> in_child;  // Runs after the fork, before exec.
 };
 
 struct RecordedEnd {

@@ -1,4 +1,4 @@
-// attune blas: becomes a program whose BLAS products go through attune.
+// attune blas: becomes a program and sends its BLAS products through attune.
 
 #include "extensions/interposers/interposer_verbs.h"
 #include "extensions/interposers/preload.h"

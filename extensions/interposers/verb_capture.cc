@@ -1,4 +1,4 @@
-// attune capture: runs a program and makes kernel files of what it launches.
+// attune capture: runs a program and makes kernel files of its launches.
 
 #include <string.h>
 
@@ -43,7 +43,7 @@ struct CaptureOptions {
   std::vector<std::string> command;
 };
 
-// What was asked for and did not come.
+// Adds the requested kernels that were never launched.
 void AddWhatNeverCame(const CaptureOptions& options, capture::CaptureReport& report) {
   std::set<std::string> told;
   for (const auto& written : report.written) told.insert(written.kernel);
@@ -140,8 +140,8 @@ Result<int> Run(Application& application, const CaptureOptions& options) {
       FindPreloadLibrary("capture",
                          "It is built where the headers of OpenCL are. Install them and "
                          "build attune anew."));
-  // Where the program puts its launches until it has ended: beside the kernel files, where there is
-  // room for them.
+  // The folder for the program's launches until it ends: beside the kernel files, where space is
+  // available.
   std::error_code error;
   const fs::path folder = fs::absolute(options.folder, error);
   if (error) {

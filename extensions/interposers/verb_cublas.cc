@@ -1,4 +1,4 @@
-// attune cublas: becomes a program whose cuBLAS products go through attune.
+// attune cublas: becomes a program and sends its cuBLAS products through attune.
 
 #include "extensions/interposers/interposer_verbs.h"
 #include "extensions/interposers/preload.h"

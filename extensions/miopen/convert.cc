@@ -1,4 +1,4 @@
-// attune miopen convert: a database in another of its forms.
+// attune miopen convert: writes a database in another form.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ struct ConvertOptions {
   bool json = false;
 };
 
-// What became of a database.
+// The result for a database.
 struct Outcome {
   int64_t written = 0;  // Records or kernels.
   // Left out.
@@ -31,7 +31,7 @@ struct Outcome {
 };
 
 Result<Outcome> ConvertFindDb(const FindDb& db, const ConvertOptions& options) {
-  // The form that MIOpen writes today, where nothing else was asked for.
+  // The form that current MIOpen writes, by default.
   OutputForm form = options.form;
   if (!form.generation.has_value()) form.generation = 2;
   const FindDb* const source = &db;
@@ -50,7 +50,7 @@ Result<Outcome> ConvertPerfDb(const Database& database, const ConvertOptions& op
     if (!each.target.empty()) continue;
     each.target = options.target.empty() ? database.name.target : options.target;
   }
-  // Those of version 1.0.0 are of no GPU, so that nothing has them any more.
+  // Configurations of version 1.0.0 belong to no GPU, so `tables` no longer has them.
   const bool is_for_all = tables.schema == PerfSchema::kOneForAll;
   ATTUNE_ASSIGN_OR_RETURN(const WrittenPerfDb written,
                           WritePerfDb(std::move(tables), options.form));
@@ -62,10 +62,10 @@ Result<Outcome> ConvertPerfDb(const Database& database, const ConvertOptions& op
   return outcome;
 }
 
-// Each kernel whose code is what its hash says, compressed anew; how many there are.
+// Compresses anew each kernel with code that matches its hash; returns their number.
 Result<Outcome> ConvertKernels(const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
-  // What is wrong with rows was found when the database was read.
+  // Errors in rows were reported when the database was read.
   Findings ignored;
   Outcome outcome;
   ATTUNE_RETURN_IF_ERROR(ReadKernels(options.file, ignored, [&](const KernelRow& row) -> Status {
@@ -79,8 +79,8 @@ Result<Outcome> ConvertKernels(const ConvertOptions& options) {
   return outcome;
 }
 
-// Of which GPU what is written is: --target, else what the rows or the name of the input say.
-// kInvalidArgument where the name says another one than --target.
+// The GPU of the output: --target, else from the rows or the name of the input. kInvalidArgument if
+// the name says another one than --target.
 Result<std::string> GpuOf(const Database& database, const std::string& target) {
   const std::string& named = database.name.target;
   const PerfTables* const tables = database.perf_tables();
@@ -92,7 +92,7 @@ Result<std::string> GpuOf(const Database& database, const std::string& target) {
   return target;
 }
 
-// The name of the output, of the same kind and the same GPU as the input.
+// Checks that the name of the output is of the same kind and GPU as the input.
 Status CheckOutput(const Database& database, const ConvertOptions& options) {
   const std::string& file = options.form.file;
   const std::string input = database.path.string();
@@ -123,7 +123,7 @@ Result<Outcome> Convert(const Database& database, const ConvertOptions& options)
   return ConvertPerfDb(database, options);
 }
 
-// Whether anything was left out, each reason on a line.
+// True if anything was left out; prints each reason on a line.
 bool ReportOutcome(const Outcome& outcome, const ConvertOptions& options, Output& err) {
   bool left_out = ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err);
   left_out = ReportOtherParameters(outcome.other_parameters, options.file, err) || left_out;

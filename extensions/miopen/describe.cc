@@ -1,4 +1,4 @@
-// What several of the verbs share: an option, and what they print of a database.
+// Shared by several verbs: an option, and how they print a database.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// attune miopen diff: what changed from one database to another.
+// attune miopen diff: the changes from one database to another.
 
 #include <fmt/format.h>
 
@@ -118,7 +118,7 @@ void Print(const PerfDifference& difference, Output& out, bool all) {
   out.Print(fmt::format("{:>9}  unchanged\n", difference.unchanged));
 }
 
-// A kernel db as a perf-db of hashes: what is asked of both is which entries changed.
+// A kernel db as a perf-db of hashes: both are compared by changed entries.
 PerfDb HashesOf(const KernelList& kernels) {
   PerfDb db;
   for (const KernelEntry& kernel : kernels) {
@@ -127,13 +127,13 @@ PerfDb HashesOf(const KernelList& kernels) {
   return db;
 }
 
-// Of which GPU each is; empty where nothing tells.
+// The GPU of each; empty if unknown.
 struct Targets {
   std::string before;
   std::string after;
 };
 
-// `backends`: of which MIOpen each is; empty where nothing tells.
+// `backends`: the MIOpen backend of each; empty if unknown.
 void WarnOfTwoGpus(DatabaseKind kind, const Targets& targets, const Targets& backends,
                    const DiffOptions& options, Output& err) {
   FileName after;
@@ -164,12 +164,12 @@ void Report(Application& application, const DiffOptions& options, const Targets&
   }
 }
 
-// Whether either has parameters that are in no comparison.
+// True if either has parameters that are in no comparison.
 Result<bool> DiffPerfDbs(Application& application, const Database& before, const Database& after,
                          const DiffOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const old_db, OnlyPerfDb(before));
   ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const new_db, OnlyPerfDb(after));
-  // Two of the oldest texts are told apart by all that their keys say.
+  // Compares all parts of the keys in two databases of the oldest text format.
   const PerfKeyForm form = old_db->form == new_db->form ? old_db->form : PerfKeyForm::kPerfKey;
   ATTUNE_ASSIGN_OR_RETURN(const ConvertedPerfDb earlier, Converted(*old_db, form));
   ATTUNE_ASSIGN_OR_RETURN(const ConvertedPerfDb later, Converted(*new_db, form));

@@ -1,4 +1,4 @@
-// attune miopen export: databases for MIOpen, of what was imported or measured.
+// attune miopen export: databases for MIOpen, of imported or measured results.
 
 #include <algorithm>
 #include <map>
@@ -24,8 +24,8 @@ namespace {
 struct ExportOptions {
   std::string session;
   std::string golden;
-  std::string cache;   // Of `session` or `golden`.
-  std::string target;  // The GPU that something was imported for, or a target of `golden`.
+  std::string cache;   // For `session` or `golden`.
+  std::string target;  // The imported GPU, or a target of `golden`.
   bool find_db = false;
   bool perf_db = false;
   bool kernel_db = false;
@@ -63,8 +63,8 @@ Status CheckScreen(const ExportOptions& options) {
       Name(DatabaseOf(options)), options.kernel_db ? ".kdb" : ".db"));
 }
 
-// The name of the output says which kind of database in which form it is, and MIOpen takes it so:
-// kInvalidArgument if that is not what is written.
+// The name of the output gives its kind and form, and MIOpen relies on it: kInvalidArgument if the
+// content differs.
 Result<FileName> CheckedName(const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(FileName name, ParseFileName(options.form.file));
   const DatabaseKind kind = DatabaseOf(options);
@@ -77,15 +77,15 @@ Result<FileName> CheckedName(const ExportOptions& options) {
   return name;
 }
 
-// Of which GPU the file is, where its name tells, against what was imported for --target.
+// Checks the GPU of the file, if its name tells, against --target of the imported results.
 Status CheckImportedOutput(const ExportOptions& options) {
   if (options.is_to_screen()) return CheckScreen(options);
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, CheckedName(options));
   return CheckGpu(name, options.form.file, {SourceText(options), options.target});
 }
 
-// Whether an architecture as devices have it, "gfx906:sramecc-:xnack+", has what the name of a
-// database says of it. Names without a word about features are of all of them.
+// True if an architecture as devices have it, "gfx906:sramecc-:xnack+", has the features in the
+// name of a database. A name without features matches all.
 bool HasFeatures(const std::string& arch, const std::string& features) {
   constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"_sramecc", ":sramecc+"}, {"_nosramecc", ":sramecc-"}, {"_xnack", ":xnack+"}};
@@ -94,7 +94,7 @@ bool HasFeatures(const std::string& arch, const std::string& features) {
   });
 }
 
-// The same of what was measured, whose architecture and compute units are known.
+// The same for measured results, of known architecture and compute units.
 Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& measured) {
   if (options.is_to_screen()) return CheckScreen(options);
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, CheckedName(options));
@@ -113,7 +113,7 @@ Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& 
                     {source, fmt::format("{}: its name would begin with {}", units, expected)});
 }
 
-// Leaves what is of one backend: that of the output's name, or the only one that there is.
+// Keeps the files of one backend: that of the output's name, or the only one.
 Status TakeBackend(const ExportOptions& options, std::vector<ImportedFile>& files) {
   const auto name = ParseFileName(options.form.file);
   const std::string wanted = name.ok() ? name->backend : "";
@@ -137,8 +137,8 @@ Status TakeBackend(const ExportOptions& options, std::vector<ImportedFile>& file
                    *backends.begin()});
 }
 
-// Files of the kind for the target, oldest first. kNotFound if there is none, and kInvalidArgument
-// if there can be none, because the target is no GPU.
+// Files of the kind for the target, oldest first. kNotFound if there is none; kInvalidArgument if
+// none can exist, because the target is no GPU.
 Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, const ExportOptions& options) {
   const std::string_view kind = KindOf(options);
   const std::string& target = options.target;
@@ -161,13 +161,13 @@ Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, const ExportOpti
                                             : "Targets that have one: " + known + "."));
 }
 
-// kDataLoss if the line is not all of a record: what is left of it would be written as if it were.
+// kDataLoss if the line is a damaged record: the rest of it would be written as if it were whole.
 Status CheckWhole(const ImportedFile& file, const ImportedLine& line) {
   return file.kind == kFindDbKind ? FindRecordOf(file, line).status()
                                   : PerfRecordOf(file, line).status();
 }
 
-// The records of all of `files` as text: of a key that several have, the newest file's.
+// The records of all of `files` as text; under a key in several files, the newest file's record.
 Result<std::string> NewestRecords(ImportStore& imports, const std::vector<ImportedFile>& files) {
   std::map<std::string, std::string> records;
   for (const ImportedFile& file : files) {
@@ -183,7 +183,7 @@ Result<std::string> NewestRecords(ImportStore& imports, const std::vector<Import
   return text;
 }
 
-// Counts in `left_out` what the generation has no room for.
+// Counts in `left_out` the items for which the generation has no room.
 Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) {
   const FindDb* const source = &db;
   ATTUNE_ASSIGN_OR_RETURN(const int64_t without_room,
@@ -195,14 +195,14 @@ Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) 
 Result<size_t> ExportFindDb(const std::string& text, const OutputForm& form, LeftOut& left_out) {
   Findings findings;
   const FindDb db = ReadFindDb(text, findings);
-  // Whatever else could be found was, when it was imported, or was damage (CheckWhole).
+  // All other findings were reported at the import, or are damage (CheckWhole).
   const auto disbelieved = static_cast<int64_t>(findings.count(FindingKind::kImpossibleTime));
   if (disbelieved > 0) left_out[std::string(kNoLongerBelieved)] += disbelieved;
   ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, form, left_out));
   return db.records.size();
 }
 
-// What perf-dbs say, the newest first, under the keys of today.
+// Merges perf-dbs, newest first, under the current keys.
 Result<ConvertedPerfDb> MergedPerfDbs(std::vector<PerfDb> newest_first) {
   std::vector<bool> has_whole_keys;
   std::set<std::string> whole_keys;
@@ -210,7 +210,7 @@ Result<ConvertedPerfDb> MergedPerfDbs(std::vector<PerfDb> newest_first) {
   ConvertedPerfDb all;
   for (PerfDb& db : newest_first) {
     has_whole_keys.push_back(db.form == PerfKeyForm::kFindKey);
-    // What a newer one has of the same problem is no other problem's.
+    // An entry of a newer database under the same whole key is for the same problem.
     if (has_whole_keys.back()) {
       std::erase_if(db.records, [&whole_keys](const PerfRecord& record) {
         return !whole_keys.insert(record.key).second;
@@ -230,8 +230,8 @@ Result<ConvertedPerfDb> MergedPerfDbs(std::vector<PerfDb> newest_first) {
   return all;
 }
 
-// What all of `files` say, the newest of them first where they differ. Those whose keys are of
-// different forms are brought to that of today.
+// Merges all of `files`; the newest one decides where they differ. Brings keys of different forms
+// to the current one.
 Result<ConvertedPerfDb> NewestPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files) {
   Findings known_from_the_import;
   if (files.front().kind == kBatchNormDbKind) {
@@ -265,7 +265,7 @@ Result<size_t> ExportPerfDb(ImportStore& imports, const std::vector<ImportedFile
   return static_cast<size_t>(written.records);
 }
 
-// Oldest first, so that the newest of the same name and options stays.
+// Oldest first, so that the newest of equal name and options remains.
 Result<size_t> ExportKernels(ImportStore& imports, const std::vector<ImportedFile>& files,
                              const std::string& output) {
   ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(output));
@@ -318,7 +318,7 @@ Result<int> ExportImported(Application& application, const ExportOptions& option
   ATTUNE_RETURN_IF_ERROR(CheckImportedOutput(options));
   LeftOut left_out;
   const Result<size_t> count = Export(*imports, options, left_out);
-  // Why nothing is left to be written, if that is so.
+  // Says why no result is left to write, if so.
   if (!count.ok()) PrintLeftOut(application, left_out);
   ATTUNE_RETURN_IF_ERROR(count.status());
   if (!options.is_to_screen()) {
@@ -345,7 +345,7 @@ Result<size_t> WriteKernels(Application& application, const ExportOptions& optio
   return rows.size();
 }
 
-// How many records there are; nothing is written if there are none.
+// Returns the number of records; writes nothing if there are none.
 Result<size_t> WriteMeasured(Application& application, const ExportOptions& options,
                              const MeasuredResults& measured, LeftOut& left_out) {
   if (options.kernel_db) return WriteKernels(application, options, measured, left_out);
@@ -362,14 +362,14 @@ Result<size_t> WriteMeasured(Application& application, const ExportOptions& opti
   return db.records.size();
 }
 
-// Whoever ships a draft should know it: the same command may write something else tomorrow.
+// A user that ships a draft must know it: the same command may write something else tomorrow.
 Result<bool> IsDraft(Application& application, const ExportOptions& options) {
   if (options.golden.empty()) return false;
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.golden));
   return !version.is_approved();
 }
 
-// What whoever uses the version should know of its entries.
+// Warnings for users of the version about its entries.
 void PrintValidity(Application& application, const MeasuredResults& measured) {
   application.out().Flush();
   for (const std::string& sentence : measured.mixed) {
@@ -410,7 +410,7 @@ void PrintMeasured(Application& application, const ExportOptions& options,
                                 {"left_out", JsonOf(left_out)}}));
 }
 
-// Kernels of MIOpen's are compiled by fin alone.
+// Only fin compiles MIOpen's kernels.
 Status NoKernels() {
   return InvalidArgument(
       "attune runs no kernel of MIOpen's but through fin, so that none is in this session or in a "
@@ -434,7 +434,7 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
   ATTUNE_RETURN_IF_ERROR(CheckMeasuredOutput(options, measured));
   WrittenResults written;
   written.left_out = measured.left_out;
-  // What can fail comes before the file, which would be there all the same.
+  // Steps that can fail run before the file is written: it would stay.
   ATTUNE_ASSIGN_OR_RETURN(written.is_draft, IsDraft(application, options));
   ATTUNE_ASSIGN_OR_RETURN(written.count,
                           WriteMeasured(application, options, measured, written.left_out));
@@ -449,10 +449,10 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
       Counted(measured.results.size(), "result"), SourceText(options), Name(DatabaseOf(options))));
 }
 
-// What is to be exported: of a session, of a golden version (of one of its targets), or imported.
+// Exports results of a session, of a golden version (of one of its targets), or imported ones.
 Result<int> RunExport(Application& application, ExportOptions options) {
   options.form.screen = &application.out();
-  // Whatever the name of the output is, and also of standard output.
+  // Applies to any name of the output, and to standard output.
   FileName asked;
   asked.kind = DatabaseOf(options);
   asked.storage = Storage::kSqlite;

@@ -1,4 +1,4 @@
-// attune miopen import: databases as they are, into the database of attune.
+// attune miopen import: copies databases unchanged into the database of attune.
 
 #include <unistd.h>
 
@@ -23,10 +23,10 @@
 namespace attune::miopen {
 namespace {
 
-// Lines for each transaction: others want to write, too.
+// Lines per transaction: other writers must get their turn.
 constexpr size_t kLinesAtOnce = 20'000;
 
-// Of each kind, with --json. All of them are for 'attune miopen lint'.
+// Per kind, with --json. 'attune miopen lint' prints all.
 constexpr size_t kShownFindings = 3;
 
 struct ImportOptions {
@@ -40,14 +40,14 @@ struct ReadFile {
   int64_t of_other_gpus = 0;  // Records that are left out.
 };
 
-// What became of one file, or of what it has for one GPU.
+// The result for one file, or for its part for one GPU.
 struct Imported {
   std::string file;
   std::string_view kind;
   std::string target;
   int64_t records = 0;
   bool was_known = false;  // The same bytes were imported before.
-  bool was_older = false;  // And another file since, which had the word until now.
+  bool was_older = false;  // A later one was the newest until now.
 };
 
 class Importer {
@@ -76,7 +76,7 @@ class Importer {
  private:
   Status BeginFile(const std::filesystem::path& path) {
     path_ = path;
-    // A database of kernels has hundreds of megabytes. Packed or not, it is the same one.
+    // A database of kernels has hundreds of megabytes. Packed or not, it counts as the same one.
     ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadUnpacked(path, kLargestImport));
     content_ = FingerprintOf(content);
     return Status::Ok();
@@ -98,7 +98,7 @@ class Importer {
       return each.kind == file.kind && each.target == target && each.content == content_;
     });
     if (same != known.end()) {
-      // Whoever imports it again wants its answers.
+      // An import repeated by the user makes its answers the newest.
       ATTUNE_ASSIGN_OR_RETURN(const bool was_older, imports_.Renew(same->id));
       imported_.push_back({path_.string(), kind, target, 0, true, was_older});
       return Status::Ok();
@@ -121,7 +121,7 @@ class Importer {
     return Status::Ok();
   }
 
-  // Those that are what their hash says.
+  // Appends the kernels that match their hash.
   Status AppendKernels(const std::filesystem::path& path) {
     Findings reported_before;
     return ReadKernels(path, reported_before, [&](const KernelRow& row) -> Status {
@@ -138,7 +138,7 @@ class Importer {
   Fingerprint content_;
   int64_t id_ = 0;
   int64_t records_ = 0;
-  std::vector<Imported> imported_;  // Whole ones.
+  std::vector<Imported> imported_;  // Complete imports.
 };
 
 Json ImportJson(const std::vector<Imported>& imported, const std::vector<ReadFile>& files_read) {
@@ -172,16 +172,15 @@ void PrintImported(const std::vector<Imported>& imported, Output& out) {
   }
 }
 
-// Every file's name, and that it is one and may be read, before the first is imported. What a name
-// says of the GPU has to be what `target` says, if that is not empty: times of one GPU would be the
-// answers about another.
+// Before the first import: checks that every file has a valid name, exists and is readable. A GPU
+// in the name must be `target`, unless that is empty: times of one GPU would answer for another.
 Status CheckFiles(const std::vector<std::string>& files, const std::string& target) {
   for (const std::string& file : files) {
     ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
     if (!target.empty()) ATTUNE_RETURN_IF_ERROR(CheckTarget(target, name.kind));
     if (!name.target.empty()) ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {"--target", target}));
     ATTUNE_RETURN_IF_ERROR(CheckNoPipe(file));
-    // Not opened: whoever writes into a pipe would see its reader go.
+    // Does not open the file: the writer of a pipe would lose its reader.
     if (::access(file.c_str(), R_OK) != 0) return SystemError("open", file);
     std::error_code ignored;
     if (!std::filesystem::is_directory(file, ignored)) continue;
@@ -191,7 +190,7 @@ Status CheckFiles(const std::vector<std::string>& files, const std::string& targ
   return Status::Ok();
 }
 
-// kInvalidArgument if nothing tells of which GPU some of it is.
+// kInvalidArgument if the GPU of any part is unknown.
 Status CheckTold(const Database& database, const std::string& target) {
   bool is_told = !target.empty();
   if (const PerfTables* const tables = database.perf_tables(); tables != nullptr && !is_told) {
@@ -220,7 +219,8 @@ Result<ReadFile> ReadToImport(const std::string& file, const std::string& asked_
                   file));
 }
 
-// One file after another, of which the first is `next`; `files_read` gets what was found in each.
+// Imports one file after another, of which the first is `next`; `files_read` gets the findings of
+// each.
 Result<bool> ImportAll(Application& application, const ImportOptions& options, ReadFile next,
                        Importer& importer, std::vector<ReadFile>& files_read) {
   bool left_out = false;
@@ -237,7 +237,7 @@ Result<bool> ImportAll(Application& application, const ImportOptions& options, R
     left_out = ReportOtherGpus(read.of_other_gpus, options.files[i], target, application.err()) ||
                left_out;
     unused_configs += database.findings.count(FindingKind::kUnusedConfig);
-    // What was read is needed no more, and may be large.
+    // The content is no longer needed, and may be large.
     database.content = FindDb();
     files_read.push_back(std::move(read));
   }
@@ -246,7 +246,7 @@ Result<bool> ImportAll(Application& application, const ImportOptions& options, R
 
 Result<int> RunImport(Application& application, const ImportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckFiles(options.files, options.target));
-  // Before the database is opened, which would be made for nothing.
+  // Before the database of attune is opened, which would be created in vain.
   ATTUNE_ASSIGN_OR_RETURN(ReadFile first, ReadToImport(options.files.front(), options.target));
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
   ATTUNE_RETURN_IF_ERROR(imports->RemoveAbandoned());
@@ -254,7 +254,7 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
   std::vector<ReadFile> files_read;
   const Result<bool> left_out =
       ImportAll(application, options, std::move(first), importer, files_read);
-  // What was imported before something failed stays, so that it is told.
+  // Files imported before a failure stay, so they are reported.
   if (!left_out.ok() && importer.imported().empty()) return left_out.status();
   if (options.json) {
     application.out().Print(Dump(ImportJson(importer.imported(), files_read)));

@@ -1,4 +1,4 @@
-// attune miopen lint: what is wrong in databases, and between those of one GPU.
+// attune miopen lint: checks databases, and the consistency of those of one GPU.
 
 #include <algorithm>
 #include <iterator>
@@ -29,7 +29,7 @@ void CheckRecords(std::vector<Database>& databases) {
   }
 }
 
-// What is of one GPU. A database of which nothing tells is of that of all such.
+// The databases of one GPU. Those of an unknown GPU form one group.
 struct OfOneGpu {
   std::vector<CheckedFindDb> find_dbs;
   std::vector<CheckedPerfDb> perf_dbs;
@@ -44,7 +44,7 @@ void CheckPairs(std::vector<Database>& databases) {
     const PerfTables* const tables = database.perf_tables();
     // No find-db has batch norms.
     if (tables == nullptr || database.name.kind == DatabaseKind::kBatchNormDb) continue;
-    // Rows of version 1.0.0 say of which GPU they are, whatever the file is called.
+    // Rows of version 1.0.0 name their GPU, under any file name.
     for (const TargetPerfDb& each : tables->targets) {
       const std::string& target = each.target.empty() ? database.name.target : each.target;
       gpus[target].perf_dbs.push_back({each.db, database.findings});
@@ -53,7 +53,7 @@ void CheckPairs(std::vector<Database>& databases) {
   for (const auto& [target, gpu] : gpus) CheckParameters(gpu.find_dbs, gpu.perf_dbs);
 }
 
-// Whether kernels for `kernels`, a GPU or a whole architecture, are for a GPU of `target`, too.
+// True if kernels for `kernels`, a GPU or a whole architecture, also suit a GPU of `target`.
 bool AreFor(std::string_view target, std::string_view kernels) {
   const auto gpu = ParseTargetName(target);
   return target == kernels || (gpu.ok() && gpu->arch == kernels);
@@ -88,7 +88,7 @@ Json LintJson(const std::vector<Database>& databases) {
   return list;
 }
 
-// What could be read, and what is damaged as a whole, whose content stays empty.
+// The readable databases, and those damaged as a whole, with empty content.
 struct LintedFiles {
   std::vector<Database> databases;
   std::vector<Database> damaged;
@@ -117,7 +117,7 @@ Result<int> RunLint(Application& application, const LintOptions& options) {
   CheckRecords(databases);
   CheckPairs(databases);
   CheckKernelDbs(databases);
-  // Compared with nothing: what they lack is not known.
+  // Compared with nothing: their missing parts are unknown.
   std::ranges::move(files.damaged, std::back_inserter(databases));
   uint64_t total = 0;
   for (const Database& database : databases) total += database.findings.total();

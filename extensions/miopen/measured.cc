@@ -23,8 +23,8 @@ RecordQuery FinalsQuery() {
   return query;
 }
 
-// The state of the caches in which something of the session was finished. Nothing if nothing was;
-// kInvalidArgument if there are several.
+// The state of the caches for the finished sets of the session. Nothing if none is finished;
+// kInvalidArgument if there are several states.
 Result<std::optional<CacheState>> FinishedState(RecordStore& own) {
   std::set<CacheState> states;
   ATTUNE_RETURN_IF_ERROR(own.Visit(FinalsQuery(), [&](const RecordedSet& recorded) {
@@ -44,7 +44,7 @@ Result<std::optional<CacheState>> FinishedState(RecordStore& own) {
       fmt::join(names, ", ")));
 }
 
-// What was measured with caches in another state, whatever came of it, says nothing of this one.
+// Measurements with another cache state say nothing about this one, whatever their result.
 Status AddSets(RecordStore& own, std::optional<CacheState> cache, NewestResults& newest) {
   return own.Visit({}, [&](const RecordedSet& recorded) {
     if (!cache.has_value() || recorded.set.cache == *cache) newest.Add(recorded);

@@ -1,4 +1,4 @@
-// What sessions and golden versions have measured, for databases of MIOpen's.
+// Measurements of sessions and golden versions, for MIOpen's databases.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,22 @@ namespace attune::miopen {
 
 struct MeasuredResults {
   std::vector<MeasuredResult> results;
-  LeftOut left_out;              // What was timed and is not among them, by reason.
-  std::string arch;              // Of the GPU that they are of.
-  std::optional<Target> target;  // The GPU itself, once something was measured on it.
-  // Of a golden version: how many entries are stale, a sentence about them, and one about each
-  // environment beyond the first that entries are of.
+  LeftOut left_out;              // Timed results that are omitted, by reason.
+  std::string arch;              // The GPU of the results.
+  std::optional<Target> target;  // The GPU itself, if one was measured.
+  // For a golden version: the number of stale entries, a sentence about them, and one about each
+  // environment of the entries beyond the first.
   size_t stale = 0;
   std::string stale_text;
   std::vector<std::string> mixed;
 };
 
-// What each solver took for each problem of the session that --session names (NewestResults), with
-// caches in the state `cache`; if that is empty in the only one that there is.
+// The time of each solver for each problem of the session that --session names (NewestResults),
+// with caches in the state `cache`; if that is empty, in the only state that occurs.
 Result<MeasuredResults> MeasuredInSession(Application& application, const std::string& cache);
 
-// What `part` of the golden version says, with the workspaces of the sets behind it.
+// The results in `part` of the golden version, with the workspaces of the measurement sets behind
+// it.
 Result<MeasuredResults> MeasuredInGolden(Application& application, const std::string& version,
                                          const GoldenPart& part);
 

@@ -1,4 +1,4 @@
-// attune miopen merge: several databases of a kind as one, the fastest of each.
+// attune miopen merge: merges databases of a kind, keeping the fastest of each.
 
 #include <algorithm>
 #include <filesystem>
@@ -28,15 +28,15 @@ struct MergeOptions {
   bool json = false;
 };
 
-// What was merged, for people and programs.
+// The result of a merge, for users and programs.
 struct Outcome {
   uint64_t records = 0;
   std::vector<uint64_t> taken;            // Items from each of the files.
   std::vector<std::string> conflicts;     // A sentence for each.
   int64_t unused_configs = 0;             // Left out.
   int64_t without_room = 0;               // Left out.
-  std::vector<int64_t> other_parameters;  // Of each perf-db, left out (kOtherParameters).
-  bool lacks_times = false;               // Something of --times was left out.
+  std::vector<int64_t> other_parameters;  // Per perf-db, left out (kOtherParameters).
+  bool lacks_times = false;               // Entries of --times were left out.
   std::string provenance;                 // CSV: key, solver or name, file.
 
   int64_t lost_parameters() const {
@@ -57,7 +57,7 @@ void AddProvenance(std::string_view key, std::string_view solver, const std::str
                  CsvField(solver), CsvField(file));
 }
 
-// Of a merged find-db or perf-db: from which file each item is.
+// Adds the source file of each item of a merged find-db or perf-db.
 template <class Merged>
 void AddSources(const Merged& merged, const MergeOptions& options, Outcome& outcome) {
   for (size_t i = 0; i < merged.sources.size(); ++i) {
@@ -70,7 +70,7 @@ void AddSources(const Merged& merged, const MergeOptions& options, Outcome& outc
   }
 }
 
-// Before the merged database, which therefore is not there if this fails.
+// Runs before the merged database is written, which therefore does not exist if this fails.
 Status WriteProvenance(Application& application, const Outcome& outcome,
                        const MergeOptions& options) {
   if (options.provenance.empty()) return Status::Ok();
@@ -87,8 +87,8 @@ int64_t ItemCount(const FindDb& db) {
   return count;
 }
 
-// Solvers of `sources` that the output has no room for. Where all are of the first generation, and
-// so is the output, none: of each algorithm the fastest is what was asked for.
+// Solvers of `sources` for which the output has no room. None if all sources and the output are of
+// the first generation: the fastest of each algorithm is the requested result.
 int64_t WithoutRoom(std::span<const FindDb* const> sources, const FindDb& merged) {
   if (GenerationFor({}, sources) == Generation::kAlgorithms) return 0;
   return ItemCount(Merge(sources, Generation::kSolvers).db) - ItemCount(merged);
@@ -113,8 +113,7 @@ Result<Outcome> MergeFindDbs(Application& application, const std::vector<Databas
   return outcome;
 }
 
-// The first GPU that rows or a name tell; that of an architecture, as kernels have it, if nothing
-// tells more.
+// The first GPU in rows or a name; an architecture, as for kernels, if there is no GPU.
 WrittenGpu GpuOf(const std::vector<Database>& databases) {
   WrittenGpu gpu;
   for (const Database& database : databases) {
@@ -126,7 +125,7 @@ WrittenGpu GpuOf(const std::vector<Database>& databases) {
   return gpu;
 }
 
-// The first backend that a name tells, without its GPU.
+// The first backend in a name, without its GPU.
 WrittenGpu FirstBackend(const std::vector<Database>& databases) {
   for (const Database& database : databases) {
     if (database.name.backend.empty()) continue;
@@ -135,11 +134,11 @@ WrittenGpu FirstBackend(const std::vector<Database>& databases) {
   return {};
 }
 
-// kInvalidArgument for a database of another GPU than `gpu`: what is the fastest on one is nothing
-// to another.
+// kInvalidArgument for a database of another GPU than `gpu`: the fastest on one says nothing about
+// another.
 Status CheckInput(const Database& database, const WrittenGpu& gpu) {
   FileName name = database.name;
-  name.claimed_gpu.clear();  // What is read may be called anything.
+  name.claimed_gpu.clear();  // Inputs can have any name.
   name.target = TargetOf(database);
   const Status status = CheckGpu(name, database.path.string(), gpu);
   if (status.ok() || name.target == database.name.target) return status;
@@ -147,8 +146,8 @@ Status CheckInput(const Database& database, const WrittenGpu& gpu) {
                                      database.path.string(), name.target, gpu.source, gpu.target));
 }
 
-// The find-dbs of --times, of which there are none or as many as perf-dbs, all of `gpu`. What
-// cannot be read of them is told in `outcome`.
+// The find-dbs of --times, none or as many as perf-dbs, all of `gpu`. Reports unreadable entries in
+// `outcome`.
 Result<std::vector<Database>> ReadTimes(Application& application, const MergeOptions& options,
                                         const WrittenGpu& gpu, Outcome& outcome) {
   if (!options.times.empty() && options.times.size() != options.files.size()) {
@@ -170,7 +169,7 @@ Result<std::vector<Database>> ReadTimes(Application& application, const MergeOpt
   return times;
 }
 
-// Configurations without parameters in those that have them for no GPU, so that nothing of them is
+// Configurations without parameters in databases that have them for no GPU; none of them are
 // merged.
 int64_t ConfigsOfNoGpu(const std::vector<Database>& databases) {
   uint64_t count = 0;
@@ -263,7 +262,7 @@ Result<Outcome> MergeKernels(Application& application, const MergeOptions& optio
   return outcome;
 }
 
-// Of one kind, like the output, and of one GPU where rows or names tell.
+// Checks that all are of one kind, like the output, and of one GPU where rows or names tell.
 Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& options) {
   const FileName& first = databases.front().name;
   ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
@@ -294,7 +293,7 @@ Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& op
       Name(first.kind)));
 }
 
-// Nothing that is read is written, and --provenance goes into a file of its own.
+// Checks that no input is overwritten, and that --provenance has a file of its own.
 Status CheckOutputs(const MergeOptions& options) {
   for (const std::string& output : {options.form.file, options.provenance}) {
     ATTUNE_RETURN_IF_ERROR(CheckNoInput(output, options.files));
@@ -337,7 +336,7 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Output& o
   out.Print(fmt::format("           and {} more\n", outcome.conflicts.size() - kShown));
 }
 
-// What the output has no room for; whether there is any.
+// Prints the entries for which the output has no room; returns true if there are any.
 bool ReportOutcome(const Outcome& outcome, const MergeOptions& options, Output& err) {
   bool left_out =
       ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err) || outcome.lacks_times;
@@ -370,7 +369,7 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
                                   {"unused_configs", outcome.unused_configs},
                                   {"other_parameters", outcome.lost_parameters()}}));
   } else {
-    // Beside a provenance that goes on to a program nothing else does.
+    // If provenance goes to standard output, everything else goes to standard error.
     const bool is_taken = options.provenance == kStandardOutput;
     PrintOutcome(outcome, options, is_taken ? application.err() : application.out());
   }

@@ -22,39 +22,40 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation);
 void AddMergeVerb(CLI::App& miopen, Invocation& invocation);
 void AddDiffVerb(CLI::App& miopen, Invocation& invocation);
 
-// -o, which has to be given. Databases are written as MIOpen reads them, and that is not packed.
+// Adds -o, which is required. MIOpen reads databases unpacked, so they are written so.
 void AddOutputOption(CLI::App& verb, std::string& file, const std::string& description);
 
 // "find-db of gfx906_60, 120454 records".
 std::string Headline(const Database& database);
 
-// How many of each kind there are, the first `shown` of each with their places.
+// The number of each kind, and the first `shown` of each with their places.
 std::string FindingsText(const Findings& findings, size_t shown);
 // The counts of each kind and the first `shown` of each, in the order of lines.
 Json FindingsJson(const Findings& findings, size_t shown = Findings::kMostKept);
 
-// Of which GPU it is: what its rows say, where they name one GPU and no other, else its name. Empty
-// where nothing tells.
+// The GPU of the database: from its rows if they name a single GPU, else from its name. Empty if
+// unknown.
 std::string TargetOf(const Database& database);
 
-// Whether there is anything in it that can be asked for: configurations without parameters cannot.
+// True if it has any entry to look up: configurations without parameters do not count.
 bool HasRecord(const Database& database);
 
-// The perf-db of a file that has one of one GPU. kUnsupported for a file of several GPUs.
+// The perf-db of a file with a single GPU. kUnsupported for a file of several GPUs.
 Result<const PerfDb*> OnlyPerfDb(const Database& database);
 
-// Leaves in tables of `file` whose rows name their GPU what is of `target`, or all if that is
-// empty; how many records that leaves out. kNotFound if it leaves nothing of several GPUs.
+// In tables of `file` with a GPU in each row, keeps the rows of `target`, or all if that is empty;
+// returns the number of records that this leaves out. kNotFound if it leaves nothing of several
+// GPUs.
 Result<int64_t> TakeTarget(PerfTables& tables, const std::string& file, const std::string& target);
-// Prints how many records of `file` that were, on the error stream; nothing of none. Returns
-// whether there are any. So does the next one.
+// Prints on the error stream how many records of `file` were left out, if any. Returns true if
+// there were any. So does the next function.
 bool ReportOtherGpus(int64_t records, const std::string& file, const std::string& target,
                      Output& err);
-// How many parameters of `file` have no room under the keys of a perf-db (ConvertedPerfDb).
+// Reports the parameters of `file` that have no room under the keys of a perf-db (ConvertedPerfDb).
 bool ReportOtherParameters(int64_t parameters, const std::string& file, Output& err);
 
-// One line for what reading `database` left out, on the error stream; nothing if nothing was.
-// Returns whether something was.
+// Prints one line on the error stream about entries left out when `database` was read, if any.
+// Returns true if there were any.
 bool ReportLeftOut(const Database& database, Application& application);
 
 }  // namespace attune::miopen

@@ -23,14 +23,14 @@ bool IsFinal(const Record& record) {
   return record.trial.role == TrialRole::kFinal && record.trial.measurement() != nullptr;
 }
 
-// Whether nothing of the set is missing. Finals are stored all at once, and behind everything else;
-// a set with finals that is not finished is one in which what was chosen before stayed.
+// True if the set is complete. Finals are stored all at once, after everything else. A set with
+// finals that is not finished is one in which the incumbent stayed.
 bool IsWhole(const RecordedSet& recorded) {
   return recorded.finished ||
          std::any_of(recorded.records.begin(), recorded.records.end(), IsFinal);
 }
 
-// The solver as MIOpen tells them apart, where it is one of MIOpen's.
+// MIOpen's name of the solver if it is one of MIOpen's.
 std::string SolverName(const Candidate& candidate) {
   const auto choice = SolverChoiceOf(candidate);
   return choice.has_value() ? choice->solver : candidate.solver.name;
@@ -50,13 +50,13 @@ std::string NewestResults::ObjectionTo(const RecordedSet& recorded, const Trial&
 void NewestResults::Add(const RecordedSet& recorded) {
   OfProblem& problem = problems_[Text(recorded.set.problem)];
   const size_t set = problem.sets++;
-  // What was timed again in a role of a set counts as it was timed last.
+  // For a candidate timed again in the same role of a set, the last timing counts.
   std::map<std::pair<Candidate, TrialRole>, const Trial*> timed;
   for (const Record& record : recorded.records) {
     const Trial& trial = record.trial;
     if (trial.measurement() != nullptr) timed[{trial.candidate, trial.role}] = &trial;
     if (trial.failure() == nullptr) continue;
-    // Another version's failure is none of the one that is there now.
+    // A failure of another version does not count against the present one.
     if (reason_stale_(trial.candidate.solver, recorded.set.environment).empty()) {
       problem.failures[trial.candidate] = set;
     }
@@ -79,7 +79,7 @@ std::string NewestResults::FinalObjection(const OfProblem& problem, const Timing
   return std::string(has_failed ? kFailed : "");
 }
 
-// Of the newest set that has any the quickest, of its finals if it has some.
+// The quickest of the newest set with any timing; of its finals if it has some.
 std::optional<NewestResults::Timing> NewestResults::Newest(const OfProblem& problem,
                                                            const std::vector<Timing>& timings,
                                                            bool decided) {
@@ -113,9 +113,8 @@ void NewestResults::TakeProblem(const OfProblem& problem, std::vector<MeasuredRe
   }
   for (const std::vector<Timing>* timings : without_final) {
     const auto undecided = Newest(problem, *timings, false);
-    // Rounds of a race are few, and of other conditions than those of a final; what finals say that
-    // changed nothing is of another hour. Either may stand behind what a final decided, and never
-    // before it.
+    // A race has few rounds, under other conditions than a final; finals that changed nothing are
+    // from another time. Either can rank behind a decided final, never before it.
     if (undecided.has_value() && undecided->result.median_ns > quickest_ns) {
       results.push_back(undecided->result);
     } else if (undecided.has_value()) {

@@ -30,14 +30,14 @@ Status WritePerfText(const PerfTables& tables, const OutputForm& form) {
       form.file, tables.targets.size()));
 }
 
-// Convolutions and batch norms are in no database together.
+// No database has both convolutions and batch norms.
 DatabaseKind KindOf(const PerfTables& tables) {
   const bool is_of_batch_norms =
       !tables.targets.empty() && tables.targets.front().db.form == PerfKeyForm::kBatchNormKey;
   return is_of_batch_norms ? DatabaseKind::kBatchNormDb : DatabaseKind::kPerfDb;
 }
 
-// The parts of the file's name; of standard output, those of a perf-db of `kind`.
+// The parts of the file's name; for standard output, those of a perf-db of `kind`.
 Result<FileName> NameOf(const OutputForm& form, DatabaseKind kind) {
   if (form.screen != nullptr && form.file == kStandardOutput) {
     return FileName{kind, Storage::kText, {}, {}, {}, false};
@@ -45,7 +45,7 @@ Result<FileName> NameOf(const OutputForm& form, DatabaseKind kind) {
   return ParseFileName(form.file);
 }
 
-// Targets for their names where rows have them, and none where the name of the file has it.
+// Requires names of targets if rows hold them; clears them if the name of the file holds it.
 Status FitTargets(PerfTables& tables, const std::string& file) {
   for (TargetPerfDb& target : tables.targets) {
     if (tables.schema == PerfSchema::kOneForTarget) {
@@ -61,8 +61,8 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
   return Status::Ok();
 }
 
-// Whether nothing would be written of what `tables` have. Configurations without parameters stand
-// in tables of version 1.1.0 alone.
+// True if nothing of `tables` would be written. Only tables of version 1.1.0 hold configurations
+// without parameters.
 bool IsEmptyIn(const PerfTables& tables, Storage storage, const OutputForm& form) {
   const bool keeps_configs = storage == Storage::kSqlite && form.schema != kOneForAllSchema;
   return std::all_of(tables.targets.begin(), tables.targets.end(), [&](const TargetPerfDb& each) {
@@ -72,7 +72,7 @@ bool IsEmptyIn(const PerfTables& tables, Storage storage, const OutputForm& form
   });
 }
 
-// The architecture of a GPU, and of kernels for all of its GPUs.
+// The architecture of a GPU, or of kernels for all GPUs of it.
 std::string ArchOf(const std::string& target) {
   const auto gpu = ParseTargetName(target);
   return gpu.ok() ? gpu->arch : target;

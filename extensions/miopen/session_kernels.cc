@@ -12,13 +12,13 @@
 namespace attune::miopen {
 namespace {
 
-// Where compiled kernels are kept.
+// The stores of compiled kernels.
 struct KernelPlaces {
   KernelCache& cache;
-  ArtifactStore* artifacts;  // Null where there is no database.
+  ArtifactStore* artifacts;  // Null without a database.
 };
 
-// Of this machine, or else of others that share what they compile. kNotFound if it is in neither.
+// From this machine, or else from others that share their builds. kNotFound if it is in neither.
 Result<std::string> CodeOf(const BuildRecipe& recipe, const KernelPlaces& places) {
   if (auto artifact = places.cache.Find(recipe)) return std::move(artifact->bytes);
   if (places.artifacts != nullptr) {
@@ -29,7 +29,7 @@ Result<std::string> CodeOf(const BuildRecipe& recipe, const KernelPlaces& places
       "Its kernels are neither in the kernel cache of this machine nor in the database.");
 }
 
-// Of one result. kNotFound if nothing of it is kept.
+// The kernels of one result. kNotFound if none are kept.
 Result<std::vector<fin::KernelObject>> KeptKernels(const SessionPlace& place,
                                                    const MeasuredResult& result,
                                                    const KernelPlaces& places) {
@@ -40,7 +40,7 @@ Result<std::vector<fin::KernelObject>> KeptKernels(const SessionPlace& place,
                           solver->Recipe(result.problem, result.candidate.config, place.target));
   auto code = CodeOf(recipe, places);
   if (!code.ok() && code.error().code() == StatusCode::kNotFound && solver->traits().searches) {
-    // Of the machine that searched. What was compiled to be searched among has them, too.
+    // From the machine that searched: its build of all candidates contains the kernels as well.
     Config asked = result.candidate.config;
     asked.erase("params");
     ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe all,

@@ -1,4 +1,4 @@
-// The kernels of what a session measured with MIOpen's solvers through `fin`.
+// The kernels that a session measured with MIOpen's solvers through `fin`.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace attune::miopen {
 
-// Whether candidates of the session of `application` are compiled by `fin`, and so have kernels of
-// MIOpen's.
+// True if `fin` compiles the candidates of the session of `application`, which therefore have
+// MIOpen's kernels.
 bool IsCompiledByFin(Application& application);
 
-// Those of `measured`, as compiling left them in the kernel cache of this machine, each name with
-// its options once. Results without kernels there are counted in `left_out`. kNotFound where the
-// session's library is not here: its solvers say under what kernels are kept.
+// The kernels of `measured`, as compiling left them in the kernel cache of this machine, each name
+// with its options once. Counts results without kernels there in `left_out`. kNotFound if the
+// session's library is not here: its solvers give the cache keys of kernels.
 Result<std::vector<KernelRow>> KernelsInSession(Application& application,
                                                 const MeasuredResults& measured, LeftOut& left_out);
 

@@ -1,4 +1,4 @@
-// Where the samples of `attune model` are from: records, find-dbs of MIOpen, tables.
+// The samples of `attune model`: records, find-dbs of MIOpen, tables.
 
 #include <memory>
 #include <set>
@@ -44,7 +44,7 @@ Result<TimedCandidate> TimedIn(const CsvRow& row, const std::vector<size_t>& col
   return TimedCandidate{*std::move(problem), algorithm, time * scale};
 }
 
-// Rows without a time, as exports have of what was never tuned, are passed over.
+// Skips rows without a time, which exports have for problems never tuned.
 Result<std::vector<TimedCandidate>> FromTable(const std::string& file) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
   const auto named = [&](const Status& status) {

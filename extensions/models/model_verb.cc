@@ -1,4 +1,4 @@
-// attune model: models of time, fitted to what was measured.
+// attune model: models of time, fitted to measurements.
 
 #include <filesystem>
 #include <system_error>
@@ -39,13 +39,13 @@ struct ShowOptions {
   bool json = false;
 };
 
-// Where the run time and the tuner look for what was fitted to records.
+// The path where the run time and the tuner look for models fitted to records.
 Result<std::string> UsualPlace(Application& application, const TimeSamples& data,
                                const Sources& sources) {
   if (!sources.find_dbs.empty() || !sources.tables.empty()) {
     return InvalidArgument("A model of --miopen or --csv goes to the file that --output names.");
   }
-  // It would be fitted again without the device.
+  // Fitting it again would not need the device.
   if (sources.dry_run) {
     return InvalidArgument("A model of --dry-run goes to the file that --output names.");
   }

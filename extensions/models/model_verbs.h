@@ -1,4 +1,4 @@
-// The verbs of the extension `models`, and what those below `attune model` share.
+// The verbs of the extension `models`, and the parts that those below `attune model` share.
 #pragma once
 
 #include <string>
@@ -22,21 +22,21 @@ void AddFitVerb(CLI::App& verb, Invocation& invocation);
 void AddEvaluateVerb(CLI::App& verb, Invocation& invocation);
 void AddShowVerb(CLI::App& verb, Invocation& invocation);
 
-// Where samples are from: records of the database unless files are named.
+// The source of samples: records of the database unless files are named.
 struct Sources {
-  std::vector<std::string> find_dbs;  // Of MIOpen.
+  std::vector<std::string> find_dbs;  // MIOpen's.
   std::vector<std::string> tables;    // CSV.
-  std::string device;                 // Of records; empty: as other verbs.
-  std::string operator_name;          // Empty: the only one that there is.
-  std::string origin_device;          // What the model is of; empty: what the source says.
+  std::string device;                 // For records; empty: as in other verbs.
+  std::string operator_name;          // Empty: the only one.
+  std::string origin_device;          // Device of the model; empty: from the source.
   std::string origin_library;         // The same.
-  bool dry_run = false;               // Ask the device of records what candidates launch.
+  bool dry_run = false;               // Query the launches of candidates on the device.
 };
 void AddSourceOptions(CLI::App& verb, Sources& sources);
 
 Result<TimeSamples> ReadData(Application& application, const Sources& sources);
 
-// The features that a model file names. kUnsupported for those that are none of ours.
+// The features that a model file names. kUnsupported for unknown ones.
 Result<FeatureSet> FeaturesNamed(const std::string& name);
 
 Json ScoreJson(const ModelScore& score);

@@ -15,10 +15,10 @@ constexpr double kWidth = 960;
 constexpr double kHeight = 220;
 constexpr double kLeft = 60;
 constexpr double kBottom = 190;
-// Of the grid's points: more than a picture can show.
+// Draws every fifth point of the grid, which is finer than an image can show.
 constexpr size_t kEvery = 5;
 
-// Times over the optimum, of which the axis goes as far as random search is worst.
+// Draws times over the optimum; the axis ends at the worst time of random search.
 void DrawCurve(Svg& svg, const std::vector<double>& times_ms, const ScoreBasis& basis,
                std::string_view css) {
   const double worst_ms = basis.baseline_ms.front();

@@ -1,4 +1,4 @@
-// What `attune replay` writes for people: one HTML file that needs nothing else.
+// The report of `attune replay`: one self-contained HTML file.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ReplayedSpace {
   ReplayResult result;
 };
 
-// With a plot for each space: what the searcher and random search have found by each time.
+// Includes a plot for each space: the best times of the searcher and of random search over time.
 std::string ReplayPage(const std::string& searcher, int repeats,
                        const std::vector<ReplayedSpace>& spaces);
 

@@ -1,4 +1,4 @@
-// attune replay: how good a searcher is on search spaces that were recorded.
+// attune replay: scores a searcher on recorded search spaces.
 
 #include <filesystem>
 #include <string>
@@ -40,7 +40,7 @@ Result<RecordedSpace> ReadSpace(const std::string& file) {
   return recorded;
 }
 
-// What --elsewhere tells of the configs of `recorded`.
+// Times from --elsewhere for the configs of `recorded`.
 Result<std::vector<TimesElsewhere>> ReadElsewhere(const RecordedSpace& recorded,
                                                   const ReplayOptions& options) {
   std::vector<TimesElsewhere> elsewhere;
@@ -77,7 +77,7 @@ std::string LogOf(const ReplayedSpace& replayed, const RecordedSpace& recorded) 
   return lines;
 }
 
-// What goes to the file of --log is appended to `log`.
+// Appends the lines for the file of --log to `log`.
 Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& options,
                                   std::string& log) {
   ATTUNE_ASSIGN_OR_RETURN(const RecordedSpace recorded, ReadSpace(file));

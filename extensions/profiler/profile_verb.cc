@@ -37,7 +37,7 @@ struct ProfileOptions {
   bool json = false;
 };
 
-// What all commands come to, by their place in the list. Callbacks write to it, one at a time.
+// The results of all commands, by their place in the list. Callbacks write to it, one at a time.
 struct ProfileRun {
   ProfileRun(Application& of, const CommandList& commands)
       : application(of), list(commands), results(commands.commands.size()) {}
@@ -49,7 +49,7 @@ struct ProfileRun {
   size_t resumed = 0;
   size_t ended = 0;  // In this run.
   int64_t begin_ns = SteadyNowNs();
-  Status kept;  // Of the journal.
+  Status kept;  // The first error of the journal.
   std::atomic<bool> goes_on{true};
 };
 
@@ -93,7 +93,7 @@ void TakeOutcome(ProfileRun& run, size_t place, const ProfilerOutcome& outcome) 
   ++run.ended;
   if (outcome.fate != ProfilerFate::kStopped) {
     if (run.journal != nullptr && run.kept.ok()) run.kept = run.journal->Append(result);
-    // What cannot be kept is not worth a device's time.
+    // A result that cannot be kept is not worth device time.
     if (!run.kept.ok()) run.goes_on = false;
     ShowProgress(run, result);
   }
@@ -123,7 +123,7 @@ std::string ResultTable(Application& application, const std::vector<Json>& resul
   return table.Render(application.out().screen(), application.out().width());
 }
 
-// Prints what came of it; the exit status.
+// Prints the results; returns the exit status.
 int Report(const ProfileRun& run, const ProfilerRunner::Joined& joined, bool json) {
   const auto done =
       static_cast<size_t>(std::count_if(run.results.begin(), run.results.end(), IsDone));
@@ -152,7 +152,7 @@ int Report(const ProfileRun& run, const ProfilerRunner::Joined& joined, bool jso
   return done > 0 ? kExitPartly : kExitFailed;
 }
 
-// Pushes what was not done before; what was is a result already.
+// Pushes the commands that an earlier run did not finish; the others have results already.
 void PushAll(ProfileRun& run, ProfilerRunner& runner) {
   std::vector<size_t> open;
   for (size_t place = 0; place < run.list.commands.size(); ++place) {
@@ -189,7 +189,7 @@ Result<CommandList> ListOf(Application& application, const std::string& file) {
   return list;
 }
 
-// The names in lists with commas, those that are empty, too: the parser of options drops them.
+// The names in comma-separated lists, including empty ones, which the parser of options drops.
 std::vector<std::string> DeviceNames(const std::vector<std::string>& lists) {
   std::vector<std::string> names;
   for (const std::string& list : lists) {

@@ -1,4 +1,4 @@
-// attune tunable: tunes what programs recorded in files of TunableOp's kind, on several devices.
+// attune tunable: tunes the problems in files of TunableOp's format, on several devices.
 
 #include <optional>
 
@@ -25,15 +25,15 @@ struct TunableVerbOptions {
   bool json = false;
 };
 
-// As a program's that is started here.
+// The options of a program started here.
 Result<RuntimeOptions> RuntimeOptionsOf(Application& application,
                                         const TunableVerbOptions& options) {
   attune_options given = ATTUNE_OPTIONS_INIT;
   if (!application.named_database().empty()) given.database = application.named_database().c_str();
-  // Up, because 0 is the default.
+  // Rounds up, because 0 is the default.
   given.per_problem_ms = (options.per_problem_ns + kNsPerMs - 1) / kNsPerMs;
   ATTUNE_ASSIGN_OR_RETURN(RuntimeOptions settings, ReadSettings(&given, VariablesOfProcess()));
-  settings.prints_summary = false;  // Of calls, of which there are none.
+  settings.prints_summary = false;  // There are no calls to summarise.
   ATTUNE_ASSIGN_OR_RETURN(settings.tunable, TunableSwitches::FromEnvironment(VariablesOfProcess()));
   if (!options.results.empty()) {
     ATTUNE_RETURN_IF_ERROR(settings.tunable->SetFilename(options.results, true));

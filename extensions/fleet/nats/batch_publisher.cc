@@ -10,11 +10,11 @@
 namespace attune::nats {
 namespace {
 
-// Without an answer.
+// Messages sent ahead of their answers.
 constexpr size_t kMostTogether = 256;
 
 Published ReadAnswer(natsMsg* answer) {
-  // It is empty where nobody keeps the subject.
+  // The answer is empty if no stream keeps the subject.
   const auto said = nlohmann::json::parse(
       std::string_view(natsMsg_GetData(answer), static_cast<size_t>(natsMsg_GetDataLength(answer))),
       nullptr, false);
@@ -29,7 +29,7 @@ Published ReadAnswer(natsMsg* answer) {
 }  // namespace
 
 bool BatchPublisher::Listen() {
-  // What is sent while the connection is away would be kept, and come behind what is sent later.
+  // The library buffers messages sent while disconnected, and would deliver them after later ones.
   if (natsConnection_Status(connection_.get()) != NATS_CONN_STATUS_CONNECTED) return false;
   if (answers_ != nullptr) return true;
   natsInbox* inbox = nullptr;
@@ -79,9 +79,9 @@ std::vector<Published> BatchPublisher::Publish(const std::string& subject,
     natsMsg* next = nullptr;
     const natsStatus status = natsSubscription_NextMsg(&next, answers_.get(), wait_ms);
     const MessageHandle answer(next);
-    // The library keeps the answer back that nobody keeps the subject.
+    // The library withholds the answer that no stream keeps the subject.
     if (status != NATS_OK) return published;
-    // One that came too late for an earlier call is about none of these.
+    // A late answer to an earlier call concerns none of these.
     const int64_t number = NumberOf(answer.get());
     if (number < first || number >= next_number_) continue;
     ++answered;

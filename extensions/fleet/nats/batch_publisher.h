@@ -1,4 +1,4 @@
-// Messages that are published together, without waiting for one after the other.
+// Publishes messages together, without waiting for one after the other.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,40 @@
 namespace attune::nats {
 
 struct OutgoingMessage {
-  std::string id;  // By which the stream knows it again.
+  std::string id;  // By which the stream detects duplicates.
   std::string text;
 };
 
-// What the server said of one.
+// The server's answer to one message.
 enum class Published {
-  kUnknown,  // Nothing in time, or that it failed.
+  kUnknown,  // No answer in time, or an error.
   kAdded,
   kDuplicate,
 };
 
-// Thread-safe; one call after the other.
+// Thread-safe; calls run one after the other.
 class BatchPublisher {
  public:
   // Borrows `connection`.
   explicit BatchPublisher(const Connection& connection) : connection_(connection) {}
 
-  // Publishes `messages` on `subject` in their order; one answer for each. When for as long as one
-  // request may take nothing comes, those that are left are kUnknown: whoever publishes one of them
-  // again hears what is wrong with it, and does no harm where only the answer was lost.
+  // Publishes `messages` on `subject` in their order; returns one answer for each. If no answer
+  // comes within the time of one request, the remaining messages are kUnknown. Publishing such a
+  // message again reports its error, and is harmless if only the answer was lost.
   std::vector<Published> Publish(const std::string& subject,
                                  std::span<const OutgoingMessage> messages);
 
  private:
-  // Whether answers can come.
+  // True if answers can arrive.
   bool Listen();
   bool Send(const std::string& subject, int64_t number, const OutgoingMessage& message) const;
-  // The number of the message that `answer` is about; below all numbers if it is about none.
+  // The number of the message that `answer` concerns; below all numbers if none.
   int64_t NumberOf(const natsMsg* answer) const;
 
   const Connection& connection_;
-  std::mutex mutex_;  // Guards what follows.
-  // Answers come on this subject, with the number of the message behind it. One subscription for
-  // all calls: the library (3.5 and before) may still be delivering to one that is destroyed.
+  std::mutex mutex_;  // Guards the members below.
+  // Answers arrive on this subject followed by the number of the message. All calls share one
+  // subscription: the library (3.5 and before) may still deliver to a destroyed one.
   std::string inbox_;
   SubscriptionHandle answers_;
   int64_t next_number_ = 1;

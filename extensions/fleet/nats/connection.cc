@@ -17,14 +17,14 @@ namespace {
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kPollMs = 10;
 constexpr std::string_view kTheQueue = "The queue";
-// A cluster without a leader drops requests, so they are made again before the patience is over.
+// A cluster without a leader drops requests, so they are repeated within the patience.
 constexpr int64_t kRequestMs = 2'000;
 constexpr int64_t kReconnectWaitMs = 200;
 constexpr int64_t kReconnectJitterMs = 100;
 constexpr int kReconnectForever = -1;
-constexpr int64_t kPingMs = 10'000;  // After two without an answer the connection is lost.
+constexpr int64_t kPingMs = 10'000;  // The connection is lost after two without answer.
 
-// What a server that comes back, or a cluster that chooses a leader, may say.
+// Temporary failures of a server that restarts or a cluster that elects a leader.
 bool MayPass(natsStatus status, jsErrCode code) {
   switch (status) {
     case NATS_IO_ERROR:
@@ -51,14 +51,14 @@ bool MayPass(natsStatus status, jsErrCode code) {
   }
 }
 
-// Without the line of the library's source that it begins with: "(conn.c:2088): ".
+// Removes the line of the library's source at the beginning: "(conn.c:2088): ".
 std::string_view WithoutPlace(std::string_view said) {
   const size_t end = said.find("): ");
   const bool has_place = said.starts_with('(') && end != std::string_view::npos;
   return has_place ? said.substr(end + 3) : said;
 }
 
-// What the library says of the last failure of this thread, on one line.
+// The library's text for the last failure of this thread, on one line.
 std::string Said(natsStatus status) {
   natsStatus last = NATS_OK;
   const char* text = nats_GetLastError(&last);
@@ -154,7 +154,8 @@ Status SetOptions(const NatsUrl& url, int64_t patience_ms, natsOptions* options)
         natsOptions_SetReconnectWait(options, kReconnectWaitMs),
         natsOptions_SetReconnectJitter(options, kReconnectJitterMs, kReconnectJitterMs),
         natsOptions_SetPingInterval(options, kPingMs),
-        // A request that the server may never have seen is made again by us, not kept.
+        // attune itself repeats requests that the server may not have seen; the library must not
+        // keep them.
         natsOptions_SetFailRequestsOnDisconnect(options, true)}) {
     if (status != NATS_OK) return Internal(natsStatus_GetText(status));
   }

@@ -1,4 +1,4 @@
-// A connection to NATS with JetStream, and what is said when it fails.
+// A connection to NATS with JetStream, and its error messages.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace attune::nats {
 
-// Thread-safe. The library makes a lost connection again by itself.
+// Thread-safe. The library re-establishes a lost connection by itself.
 class Connection {
  public:
-  // One request to a server within `wait_ms`, which is positive. Sets `code` if JetStream said why
-  // it failed.
+  // One request to a server within `wait_ms`, which is positive. Sets `code` if JetStream gave the
+  // reason for a failure.
   using Request = std::function<natsStatus(int64_t wait_ms, jsErrCode& code)>;
 
-  // Fails as OpenNatsQueue() does. Credentials are those of this process. `outages` as in
+  // Fails as OpenNatsQueue() does. Uses the credentials of this process. `outages` as in
   // NatsQueueOptions.
   static Result<std::unique_ptr<Connection>> Open(const NatsUrl& url,
                                                   std::chrono::milliseconds patience,
@@ -30,14 +30,14 @@ class Connection {
 
   natsConnection* get() const { return connection_.get(); }
   jsCtx* context() const { return context_.get(); }
-  // Of the URL, without a password.
+  // The URL without a password.
   const std::string& name() const { return name_; }
-  // Of one request, before it is made again.
+  // The time limit of one request, after which it is made again.
   std::chrono::milliseconds request_patience() const;
 
-  // Makes `request` until it succeeds or fails for good; while the server is away or busy again,
-  // for up to the patience. `request` has to do no harm when it is made twice. kUnavailable says
-  // "`what` failed" and why. `code`, if given, is what JetStream said last, 0 for nothing.
+  // Makes `request` until it succeeds or fails for good. Repeats it for up to the patience while
+  // the server is away or busy, so `request` must be harmless when made twice. kUnavailable says
+  // "`what` failed" and why. `code`, if given, becomes JetStream's last code, 0 for none.
   Status Ask(std::string_view what, const Request& request, jsErrCode* code = nullptr) const;
 
  private:
@@ -45,7 +45,7 @@ class Connection {
              std::shared_ptr<OutageLog> outages)
       : name_(std::move(name)), patience_(patience), outages_(std::move(outages)) {}
   bool WaitUntilConnected(std::string_view what, int64_t deadline_ns) const;
-  // Tells what came of an attempt.
+  // Report the result of an attempt to the outage log.
   void NoteAway(const Status& why) const;
   void NoteThere() const;
 

@@ -11,12 +11,12 @@
 
 namespace attune::nats {
 
-// Puts `letter` there, once for each `id` within the window of duplicates.
+// Stores `letter`, once for each `id` within the window of duplicates.
 Status PutDeadLetter(const Connection& connection, const std::string& subject,
                      const std::string& id, const DeadLetter& letter);
 
-// Those of `subject`, oldest first, up to kMostDeadLetters; a request to the server for each. One
-// that cannot be read is given with the reason why.
+// The letters of `subject`, oldest first, up to kMostDeadLetters; one request to the server each.
+// An unreadable letter comes with the reason.
 Result<std::vector<DeadLetter>> ReadDeadLetters(const Connection& connection,
                                                 const FleetNames& names,
                                                 const std::string& subject);

@@ -1,4 +1,4 @@
-// What nats.c gives, as objects that own it.
+// Owning handles for the objects of nats.c.
 #pragma once
 
 #include <memory>

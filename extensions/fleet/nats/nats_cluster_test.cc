@@ -1,4 +1,4 @@
-// What three servers that keep everything three times do.
+// Tests with three servers and three replicas of every stream.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Servers choose who leads first.
+// Servers elect a leader first.
 constexpr milliseconds kLongPatience{60'000};
 constexpr int64_t kHalfMinuteNs = 30'000'000'000;
 const nats::FleetNames kNames{"attune"};
@@ -65,7 +65,7 @@ class NatsClusterTest : public ::testing::Test {
     EXPECT_TRUE(connection.ok()) << connection.error().message();
     return connection.ok() ? std::move(*connection) : nullptr;
   }
-  // Which server leads the consumer of `kShared`.
+  // The server that leads the consumer of `kShared`.
   static std::string LeaderOf(const nats::Connection& connection) {
     const std::string stream = kNames.jobs();
     const std::string token = Token(kShared);

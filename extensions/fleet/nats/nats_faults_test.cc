@@ -1,4 +1,4 @@
-// What goes wrong with NATS servers and with what is on them, and what is said and done then.
+// Faults of NATS servers and their data, and how the queue reports and handles them.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -35,7 +35,7 @@ const Channel kChannel{"fake:a:b:1{}", {JobSearch::kPerf, JobWork::kMeasure}};
 
 class NatsFaultsTest : public ::testing::Test {
  protected:
-  // A server of its own, which the test may kill.
+  // A separate server, which the test can kill.
   void Begin(const std::string& configuration = "") {
     auto server = NatsServer::Start(configuration);
     if (!server.ok() && server.error().code() == StatusCode::kNotFound) {
@@ -57,7 +57,7 @@ class NatsFaultsTest : public ::testing::Test {
     for (int64_t id = first; id <= last; ++id) jobs.push_back({id, 0});
     return queue.Publish(kChannel, jobs);
   }
-  // Puts what attune does not write on the subject of kChannel.
+  // Puts messages that attune would not write on the subject of kChannel.
   void PutRaw(const std::vector<std::string>& texts) const {
     natsConnection* connection = nullptr;
     ASSERT_EQ(natsConnection_ConnectTo(&connection, Url().c_str()), NATS_OK);
@@ -93,7 +93,7 @@ TEST_F(NatsFaultsTest, AKilledServerHasAllThatWasPublishedWhenItIsBack) {
   ASSERT_EQ(server_->Run(), Status::Ok());
 
   EXPECT_EQ(Publish(*queue, 1, 100).value(), 0) << "It knows duplicates from before.";
-  // What was acknowledged a moment before may come again, which does no harm.
+  // Messages acknowledged a moment before may come again, harmlessly.
   const ChannelLoad load = queue->Pending(kChannel).value();
   EXPECT_GE(load.waiting + load.taken, 95);
   std::vector<Delivery> rest = queue->Take(kChannel, 256, milliseconds(5000)).value();
@@ -131,8 +131,8 @@ TEST_F(NatsFaultsTest, WhileTheServerIsAwayCallsEndWithinTheirPatienceAndThenWor
   }
   EXPECT_EQ(back, Status::Ok());
   EXPECT_EQ(Publish(*queue, 2, 2).value(), 1);
-  // A server writes down a moment later what it has handed out: one that is killed within it may
-  // hand the first out again, acknowledged or not.
+  // A server records deliveries with a delay. One that is killed before may deliver the first ones
+  // again, acknowledged or not.
   std::vector<int64_t> ids;
   for (const Delivery& delivery : queue->Take(kChannel, 5, milliseconds(5000)).value()) {
     ids.push_back(delivery.job.job_id);
@@ -229,7 +229,7 @@ TEST_F(NatsFaultsTest, AConsumerThatSomebodyRemovedIsMadeAgain) {
   ASSERT_EQ(Publish(*queue, 1, 1).value(), 1);
 
   std::vector<Delivery> taken = queue->Take(kChannel, 1, milliseconds(100)).value();
-  // Whoever got nothing made it again.
+  // A client that got nothing repeats its request.
   if (taken.empty()) taken = queue->Take(kChannel, 1, milliseconds(5000)).value();
   EXPECT_THAT(taken, SizeIs(1));
 }
@@ -349,7 +349,7 @@ TEST_F(NatsFaultsTest, AWorkersAccountPublishesAndTakesAndAdministersNothing) {
 
 class NatsTlsTest : public NatsFaultsTest {
  protected:
-  // A server with a certificate for `name` ("IP:127.0.0.1"), which it has signed itself.
+  // A server with a self-signed certificate for `name` ("IP:127.0.0.1").
   void BeginTls(const std::string& name) {
     if (FindServerProgram("openssl").empty()) GTEST_SKIP() << "There is no openssl here.";
     folder_ = NewServerFolder().value();

@@ -29,22 +29,22 @@ using nats::Published;
 using nats::SubscriptionHandle;
 
 constexpr int64_t kNsPerMs = 1'000'000;
-// What a server has to answer within that nobody wants to wait for: the library gives up waiting
-// for it at once if it is told to wait for nothing. What comes later is there for the next to take.
+// The minimum wait for a server's answer: with a wait of 0 the library gives up at once. Messages
+// that arrive later stay for the next take.
 constexpr int64_t kLeastWaitMs = 100;
 
-// What JetStream understands in answer to a delivery.
+// JetStream's replies to a delivery.
 constexpr std::string_view kAcknowledged = "+ACK";
 constexpr std::string_view kGivenBack = "-NAK";
 constexpr std::string_view kInProgress = "+WPI";
 constexpr std::string_view kTerminated = "+TERM";
 
-// One delivery, whatever its message says.
+// One delivery, with any message.
 struct Received {
   std::string text;
   int64_t times = 0;
-  std::string id;       // Of its message among all that the stream ever had.
-  std::string receipt;  // The subject on which it is answered.
+  std::string id;       // Unique among all messages the stream ever had.
+  std::string receipt;  // The subject of its acknowledgement.
 };
 
 Result<Received> ReadDelivery(natsMsg* message) {
@@ -61,7 +61,7 @@ Result<Received> ReadDelivery(natsMsg* message) {
       fmt::format("{}.{}", data->Sequence.Stream, data->Timestamp), receipt};
 }
 
-// A receipt is a subject: what is none of JetStream's would be published to whoever listens.
+// A receipt is a subject: a subject outside JetStream's would reach any subscriber.
 Status CheckReceipt(std::string_view receipt) {
   constexpr std::string_view kPrefix = "$JS.ACK.";
   constexpr size_t kLongest = 512;
@@ -105,10 +105,10 @@ class NatsQueue final : public JobQueue {
 
  private:
   Status Answer(std::string_view what, const std::string& receipt, std::string_view answer);
-  // Whether it had not been published before.
+  // True if the message had not been published before.
   Result<bool> PublishOne(const std::string& subject, int64_t job_id,
                           const nats::OutgoingMessage& message);
-  // Publishes a dead letter first, so that the message is in one stream at least.
+  // Publishes a dead letter first, so that at least one stream has the message.
   Status BuryReceived(const Channel& channel, const Received& received, const QueuedJob& job,
                       std::string_view reason);
   Result<SubscriptionHandle> NewSubscription(const Channel& channel);
@@ -117,7 +117,7 @@ class NatsQueue final : public JobQueue {
   static natsStatus FetchOnce(natsSubscription* subscription, int most, int64_t wait_ms,
                               std::vector<MessageHandle>& messages);
   Result<std::vector<Received>> Fetch(const Channel& channel, int64_t most, int64_t wait_ms);
-  // What may be given of `received`; the rest is buried.
+  // The deliveries that can be handed out; buries the rest of `received`.
   Result<std::vector<Delivery>> Sorted(const Channel& channel,
                                        const std::vector<Received>& received);
 
@@ -126,9 +126,9 @@ class NatsQueue final : public JobQueue {
   const nats::NatsUrl url_;
   const FleetNames names_;
   const QueueTerms terms_;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   nats::StallWatch stalls_;
-  // Of each channel as many as were ever in use at once: the library has one fetch for each.
+  // As many per channel as were ever in use at once: the library has one fetch for each.
   std::map<Channel, std::vector<SubscriptionHandle>> free_;
 };
 
@@ -138,7 +138,7 @@ Result<int64_t> NatsQueue::Publish(const Channel& channel, std::span<const Queue
   const std::string subject = names_.jobs_subject(token);
   std::vector<nats::OutgoingMessage> messages;
   for (const QueuedJob& job : jobs) {
-    // Duplicates are known by stream, and a job may be published for two channels.
+    // Streams detect duplicates, and a job can be published for two channels.
     messages.push_back({fmt::format("{}.{}", token, MessageId(job)), MessageText(job)});
   }
   const auto published = batches_.Publish(subject, messages);
@@ -172,15 +172,15 @@ Result<std::vector<Delivery>> NatsQueue::Take(const Channel& channel, int64_t mo
                                               std::chrono::milliseconds wait) {
   ATTUNE_RETURN_IF_ERROR(CheckTaking(most, wait));
   const int64_t deadline_ns = SteadyNowNs() + wait.count() * kNsPerMs;
-  // First what is there. Whoever waits then waits for one: the library may wait for all that it is
-  // asked for, with what it has in its hands.
+  // Takes the messages that exist first. A take that still waits asks for one message: the library
+  // may wait until it has the full number, and holds back those it has.
   int64_t wait_ms = kLeastWaitMs;
   for (;;) {
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<Received> received, Fetch(channel, most, wait_ms));
     ATTUNE_ASSIGN_OR_RETURN(std::vector<Delivery> taken, Sorted(channel, received));
     const int64_t left_ms = (deadline_ns - SteadyNowNs()) / kNsPerMs;
     if (!taken.empty() || (received.empty() && left_ms <= 0)) return taken;
-    // Where all of it was buried there may be more at once.
+    // If all of them were buried, more may be there at once.
     if (!received.empty()) continue;
     most = 1;
     wait_ms = std::max(left_ms, kLeastWaitMs);
@@ -203,7 +203,7 @@ Result<std::vector<Delivery>> NatsQueue::Sorted(const Channel& channel,
     }
     if (!status.ok()) buried = status;
   }
-  // What could not be buried comes again, so that it does not keep anybody from what there is.
+  // Messages that were not buried come again, so they do not block the deliveries.
   if (taken.empty() && !buried.ok()) return buried;
   return taken;
 }
@@ -219,11 +219,11 @@ Status NatsQueue::BuryReceived(const Channel& channel, const Received& received,
 Status NatsQueue::AcknowledgeAll(std::span<const Delivery> deliveries) {
   Status first;
   for (size_t i = 0; i < deliveries.size(); ++i) {
-    // The server has what was sent before the last when it answers that.
+    // The answer to the last message confirms all earlier ones.
     const bool is_last = i + 1 == deliveries.size();
     Status status = is_last ? Acknowledge(deliveries[i]) : CheckReceipt(deliveries[i].receipt);
     if (!is_last && status.ok()) {
-      // One that is lost with the connection comes again.
+      // A lost one comes again.
       (void)natsConnection_Publish(connection_->get(), deliveries[i].receipt.c_str(),
                                    kAcknowledged.data(), static_cast<int>(kAcknowledged.size()));
     }
@@ -246,8 +246,7 @@ Result<ChannelLoad> NatsQueue::Pending(const Channel& channel) {
     const std::lock_guard lock(mutex_);
     times_stalled = stalls_.Look(channel, patience, consumer.given, SteadyNowNs());
   }
-  // Where that fails everything stays as it is, until it is tried again. What harms nobody comes
-  // first.
+  // If this fails, everything stays as it is until the next try. The harmless step comes first.
   if (times_stalled == 1) (void)nats::MoveConsumer(*connection_, names_, channel);
   if (times_stalled > 1) (void)nats::DropConsumer(*connection_, names_, channel);
   return consumer.load;
@@ -265,7 +264,7 @@ Status NatsQueue::Bury(const Delivery& delivery, std::string_view reason) {
 Status NatsQueue::Answer(std::string_view what, const std::string& receipt,
                          std::string_view answer) {
   ATTUNE_RETURN_IF_ERROR(CheckReceipt(receipt));
-  // The server says that it has got it.
+  // The server confirms it.
   return connection_->Ask(fmt::format("{} a message", what), [&](int64_t wait_ms, jsErrCode&) {
     natsMsg* reply = nullptr;
     const natsStatus status =
@@ -330,7 +329,7 @@ natsStatus NatsQueue::FetchOnce(natsSubscription* subscription, int most, int64_
 Result<std::vector<Received>> NatsQueue::Fetch(const Channel& channel, int64_t most,
                                                int64_t wait_ms) {
   constexpr std::string_view kWhat = "Taking jobs";
-  // A second time, if the server forgot the consumer.
+  // Tries a second time if the server forgot the consumer.
   for (int attempt = 0; attempt < 2; ++attempt) {
     ATTUNE_ASSIGN_OR_RETURN(SubscriptionHandle subscription, TakeSubscription(channel));
     std::vector<MessageHandle> messages;
@@ -343,14 +342,14 @@ Result<std::vector<Received>> NatsQueue::Fetch(const Channel& channel, int64_t m
         ATTUNE_ASSIGN_OR_RETURN(Received read, ReadDelivery(message.get()));
         received.push_back(std::move(read));
       }
-      // Nothing is what a server that is away gives, too, and one that lost the consumer.
+      // An empty result also comes from a server that is away or has lost the consumer.
       if (received.empty()) {
         ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, url_, channel, terms_).status());
       }
       return received;
     }
-    // Not destroyed where it still works: the library (3.5 and before) may be about to take the
-    // lock of one that it has a message for.
+    // Keeps a subscription that still works: the library (3.5 and before) may be about to lock one
+    // for which it has a message.
     if (natsSubscription_IsValid(subscription.get())) {
       KeepSubscription(channel, std::move(subscription));
     }

@@ -13,15 +13,15 @@ namespace attune {
 
 struct NatsQueueOptions {
   QueueTerms terms;
-  // How long a call waits for a server that is away or says nothing. The calls of JobQueue end
-  // within this, Publish() within this for each job, Take() within this and its own wait.
+  // The wait for a server that is away or does not answer. The calls of JobQueue end within this,
+  // Publish() within this for each job, Take() within this and its own wait.
   std::chrono::milliseconds patience{10'000};
-  // Told when the queue is away and when it is there again; may be null. Shared, because others
-  // tell it of what else they wait for, and a queue may outlive them.
+  // Notified when the queue is away and when it is back; may be null. Shared, because other parts
+  // report their waits to it, and a queue may outlive them.
   std::shared_ptr<OutageLog> outages = nullptr;
 };
 
-// Connects, and makes the two streams if they are not there. `url` is
+// Connects, and makes the two streams if they do not exist. `url` is
 // "nats://[USER@]HOST[:PORT][,HOST[:PORT]...][?NAME=VALUE&...]" or "tls://..."; the password is
 // taken from the environment (docs/formats/queue.md).
 //
@@ -29,8 +29,8 @@ struct NatsQueueOptions {
 // answers within the patience, kFailedPrecondition if it refuses the credentials, has no JetStream,
 // or has the streams with other settings, kUnsupported if this attune was built without NATS.
 //
-// A lost connection is made again for as long as the queue lives. Not for use by a child that was
-// forked.
+// A lost connection is re-established for as long as the queue lives. Not for use in a forked
+// process.
 Result<std::unique_ptr<JobQueue>> OpenNatsQueue(const std::string& url,
                                                 const NatsQueueOptions& options = {});
 

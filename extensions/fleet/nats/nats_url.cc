@@ -30,7 +30,7 @@ bool HasOnly(std::string_view text, std::string_view others) {
   });
 }
 
-// What stands before `separator`, which is taken off with it; all of `rest` if there is none.
+// The text before `separator`, removed together with it; all of `rest` if there is none.
 std::string_view TakeUntil(std::string_view& rest, char separator) {
   const size_t end = rest.find(separator);
   const std::string_view taken = rest.substr(0, end);
@@ -82,7 +82,7 @@ Result<std::string> ReadHost(std::string_view text) {
 }
 
 Status TakeHosts(std::string_view text, NatsUrl& url) {
-  // The last one, because people do not escape the '@' of a password, which must not be shown.
+  // Uses the last '@', because users do not escape that of a password, which must not be shown.
   const size_t at = text.rfind('@');
   if (at != std::string_view::npos) {
     const std::string_view user = text.substr(0, at);
@@ -191,7 +191,7 @@ Result<NatsUrl> ParseNatsUrl(std::string_view url) {
   }
   std::string_view rest = url.substr(url.find("://") + 3);
   const std::string_view options = rest.substr(std::min(rest.find('?'), rest.size()));
-  // Behind a '?' in a password there may be the '@' that ends it.
+  // An '@' after the '?' may end a password that contains the '?'.
   if (options.find('@') != std::string_view::npos && rest.find(':') < rest.find('?') &&
       rest.substr(0, rest.find('?')).find('@') == std::string_view::npos) {
     return HoldsSecret();

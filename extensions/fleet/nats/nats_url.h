@@ -1,4 +1,4 @@
-// Where a queue on NATS is, as people write it.
+// The URL of a queue on NATS, as users write it.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace attune::nats {
 
 // "SCHEME://[USER@]HOST[:PORT][,HOST[:PORT]...][?NAME=VALUE&...]".
 struct NatsUrl {
-  bool has_tls = false;            // Of "tls://"; without it, "nats://".
+  bool has_tls = false;            // True for "tls://", false for "nats://".
   std::string user;                // May be empty.
   std::vector<std::string> hosts;  // "HOST:PORT", of one cluster; at least one.
-  int replicas = 0;                // Of each stream; 0: 1 where they are made, else what is there.
-  std::string fleet = "attune";    // What names of streams and subjects begin with.
-  std::string authority_file;      // PEM; empty for what the system trusts.
-  std::string certificate_file;    // PEM, of this client, with its key; both or none.
+  int replicas = 0;                // Per stream; 0: 1 for new streams, else unchanged.
+  std::string fleet = "attune";    // Prefix of stream and subject names.
+  std::string authority_file;      // PEM; empty: the system's authorities.
+  std::string certificate_file;    // PEM with this client's key; both or none.
   std::string key_file;
 
-  // As it is shown; it has no password.
+  // For display; without a password.
   std::string Text() const;
 };
 
-// kInvalidArgument says what cannot be read, and for a URL with a password where that belongs,
-// without repeating it.
+// kInvalidArgument names the part that cannot be read. For a URL with a password it says where the
+// password belongs, without repeating it.
 Result<NatsUrl> ParseNatsUrl(std::string_view url);
 
 }  // namespace attune::nats

@@ -17,10 +17,10 @@ using std::chrono::seconds;
 
 constexpr seconds kPatience{10};
 constexpr nanoseconds kMostPatience = seconds(600);
-constexpr int kMostDoublings = 6;  // Of the least, up to the most.
+constexpr int kMostDoublings = 6;  // From kPatience to kMostPatience.
 constexpr int64_t kAnswerMs = 2'000;
 
-// Of what is tried again later whatever the answer is, and is not to be waited for.
+// Asks once without repeating: the caller tries again later whatever the answer is.
 Status AskOnce(const Connection& connection, const FleetNames& names, const Channel& channel,
                std::string_view request, std::string_view refused) {
   const std::string subject =
@@ -58,7 +58,7 @@ int StallWatch::Look(const Channel& channel, std::optional<nanoseconds> patience
   const Stall fresh{given, now_ns, 0};
   Stall& stall = stalls_.try_emplace(channel, fresh).first->second;
   if (given > stall.given) stall = fresh;
-  // Fewer are those of one that was made anew, which has given nothing yet.
+  // A new consumer has a smaller number: it has delivered nothing yet.
   stall.given = given;
   const nanoseconds wait =
       std::min(*patience * (1 << std::min(stall.times, kMostDoublings)), kMostPatience);

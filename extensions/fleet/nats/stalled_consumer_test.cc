@@ -24,7 +24,7 @@ TEST(PatienceWith, WhatAddsUpIsAllRightUnlessSomebodyAsksForIt) {
   EXPECT_EQ(PatienceWith(Saying(0, 0, true), 0, kAckWait), std::nullopt);
   EXPECT_EQ(PatienceWith(Saying(5, 3, false), 8, kAckWait), std::nullopt);
   EXPECT_EQ(PatienceWith(Saying(5, 3, true), 8, kAckWait), kPatience);
-  // All of it may be in work; what is not comes again.
+  // All messages may be in work; lost ones come again.
   EXPECT_EQ(PatienceWith(Saying(0, 3, true), 3, kAckWait), kPatience + kAckWait);
 }
 

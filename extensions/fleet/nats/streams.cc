@@ -7,8 +7,8 @@
 namespace attune::nats {
 namespace {
 
-// Deliveries beyond the bound are for burying alone. So many of them may be lost with whoever was
-// about to bury, before the server stops to deliver, too.
+// Deliveries beyond the bound are for burying alone. So many may be lost with clients that were
+// about to bury, before the server stops delivering as well.
 constexpr int64_t kBurials = 16;
 constexpr int64_t kDeadAgeNs = int64_t{30} * 24 * 3600 * 1'000'000'000;
 constexpr int32_t kMostMessageBytes = 4096;
@@ -26,7 +26,7 @@ void SetJobs(const QueueTerms& terms, jsStreamConfig& stream) {
   stream.Duplicates = Nanoseconds(terms.duplicate_window);
 }
 
-// The stream of dead letters: the newest of each channel, until they are old.
+// The stream of dead letters: the newest of each channel, until they expire.
 void SetDead(const QueueTerms& terms, jsStreamConfig& stream) {
   stream.Retention = js_LimitsPolicy;
   stream.Discard = js_DiscardOld;
@@ -75,7 +75,7 @@ Status EnsureStream(const Connection& connection, jsStreamConfig& wanted, int re
       },
       &code);
   if (!status.ok() && code == JSStreamNotFoundErr) {
-    // Another process may make it at the same time; with the same settings that is no failure.
+    // Another process may make it at the same time; with the same settings that is no error.
     status = connection.Ask(
         fmt::format("Making the stream '{}'", wanted.Name), [&](int64_t wait_ms, jsErrCode& said) {
           jsOptions options;
@@ -157,8 +157,8 @@ Result<ConsumerState> EnsureConsumer(const Connection& connection, const NatsUrl
       },
       &code);
   if (!status.ok() && code == JSStreamNotFoundErr) {
-    // Its server has lost its disk; one of a cluster that has just begun knows of no stream yet,
-    // and makes none that the others have.
+    // The server has lost its disk. A server of a cluster that has just started knows no stream
+    // yet, and makes none that the others have.
     ATTUNE_RETURN_IF_ERROR(EnsureStreams(connection, url, terms));
     code = JSConsumerNotFoundErr;
   }

@@ -10,7 +10,7 @@
 
 namespace attune::nats {
 
-// What they are called.
+// The names of streams and subjects.
 struct FleetNames {
   std::string fleet;
 
@@ -20,20 +20,20 @@ struct FleetNames {
   std::string dead_subject(const std::string& token) const { return fleet + ".dead." + token; }
 };
 
-// Makes both streams of the fleet of `url` if they are not there. kFailedPrecondition if they are,
+// Makes both streams of the fleet of `url` if they do not exist. kFailedPrecondition if they exist
 // with other settings.
 Status EnsureStreams(const Connection& connection, const NatsUrl& url, const QueueTerms& terms);
 
-// What a consumer says of itself.
+// The state that a consumer reports.
 struct ConsumerState {
   ChannelLoad load;
-  uint64_t given = 0;          // Messages, since it was made.
-  bool is_asked = false;       // Somebody waits for a message.
-  bool has_followers = false;  // Other servers of a cluster, any of which can lead it.
+  uint64_t given = 0;          // Messages, since its creation.
+  bool is_asked = false;       // A client waits for a message.
+  bool has_followers = false;  // Other servers can lead it, in a cluster.
 };
 
-// The consumer of `channel`, made if it is not there, with the streams if these are gone.
-// kFailedPrecondition if it is there with other terms.
+// The consumer of `channel`. Makes it, and the streams, if they do not exist. kFailedPrecondition
+// if it exists with other terms.
 Result<ConsumerState> EnsureConsumer(const Connection& connection, const NatsUrl& url,
                                      const Channel& channel, const QueueTerms& terms);
 

@@ -1,4 +1,4 @@
-// Where nats.c was not there to build with.
+// The build without nats.c.
 #include "extensions/fleet/nats/nats_queue.h"
 
 namespace attune {

@@ -1,4 +1,4 @@
-// Which work a message is about: that of one kind of machine and one step.
+// The work that a message is about: one kind of machine and one step.
 #pragma once
 
 #include <compare>
@@ -9,15 +9,14 @@
 namespace attune {
 
 struct Channel {
-  // Of the machines that can do it: Text(Target), and behind a blank the environment if that
-  // counts.
+  // The machines that can do it: Text(Target), and after a space the environment if that counts.
   std::string target;
   JobStep step;
 
   friend auto operator<=>(const Channel&, const Channel&) = default;
 };
 
-// What a channel is called in subjects and names of queues, where neither blanks nor ':' may stand:
+// The name of a channel in subjects and queue names, which allow neither spaces nor ':':
 // "perf-measure-" and 32 hexadecimal digits, those of the fingerprint of the target. The same on
 // every machine and in every release.
 std::string Token(const Channel& channel);

@@ -98,7 +98,7 @@ std::optional<int64_t> LocalQueue::UntilDueNs(const Content& content) const {
     first_ns = std::min(first_ns.value_or(message.due_ns), message.due_ns);
   }
   if (!first_ns.has_value()) return std::nullopt;
-  // A clock that stands still is looked at again after a while.
+  // Looks again after a while, in case the clock does not advance.
   return std::max<int64_t>(*first_ns - now_ns_(), 1'000'000);
 }
 

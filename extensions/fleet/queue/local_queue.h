@@ -15,12 +15,12 @@
 
 namespace attune {
 
-// Ends with its process, by which nothing is lost that the database does not know. Its calls wait
-// for nobody, but Take() for what is published.
+// Ends with its process, which loses nothing that the database does not know. No call waits, except
+// Take() for published messages.
 class LocalQueue final : public JobQueue {
  public:
-  // Redeliveries and duplicates go by `now_ns`, a clock in nanoseconds that never goes back; the
-  // waiting of Take() goes by the system's. REQUIRES: CheckTerms(terms) is ok.
+  // Redeliveries and duplicates use `now_ns`, a clock in nanoseconds that never goes back; the
+  // waiting of Take() uses the system's. REQUIRES: CheckTerms(terms) is ok.
   explicit LocalQueue(QueueTerms terms = {}, std::function<int64_t()> now_ns = SteadyNowNs);
 
   Result<int64_t> Publish(const Channel& channel, std::span<const QueuedJob> jobs) override;
@@ -53,10 +53,10 @@ class LocalQueue final : public JobQueue {
   std::vector<Delivery> TakeNow(const Channel& channel, int64_t most);
   static void BuryIn(Content& content, std::map<int64_t, Message>::iterator message,
                      std::string_view reason);
-  // How long until a message of `content` is due at the longest; nothing if none will be.
+  // The longest time until a message of `content` is due; nothing if none will be.
   std::optional<int64_t> UntilDueNs(const Content& content) const;
 
-  // Does `change` to the message of `delivery`, if it is there.
+  // Applies `change` to the message of `delivery`, if it exists.
   Status ChangeMessage(const Delivery& delivery, const Change& change);
 
   const QueueTerms terms_;

@@ -1,4 +1,4 @@
-// What is not in tests/conformance/queue, because it goes by the clock or by limits.
+// Tests that tests/conformance/queue does not cover, because they depend on the clock or on limits.
 #include "extensions/fleet/queue/local_queue.h"
 
 #include <chrono>

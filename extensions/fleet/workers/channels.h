@@ -1,4 +1,4 @@
-// Which channel the jobs of a session go through.
+// The channel for the jobs of a session.
 #pragma once
 
 #include "attune/session/job.h"
@@ -7,10 +7,10 @@
 
 namespace attune {
 
-// Measuring needs the session's kind of device in the environment that it fixed: what is for
-// another driver is not delivered to machines that cannot do it, and would have to drop it. What
-// compiles for its architecture does for compiling, and for measuring in a session that has no
-// device yet: then the channel's target names backend and architecture alone ("cuda::sm_90:0").
+// Measuring needs the session's kind of device in the environment that it fixed: a machine with
+// another driver would have to drop the jobs, so it does not get them. Compiling needs a compiler
+// for the architecture, as does measuring in a session without a device: then the target of the
+// channel names backend and architecture alone ("cuda::sm_90:0").
 Channel ChannelOf(const SessionTerms& terms, const JobStep& step);
 
 }  // namespace attune

@@ -11,7 +11,7 @@ namespace attune {
 namespace {
 
 constexpr int64_t kSessionsAreNewForNs = 500'000'000;
-// A job that is loaded begins within this, and looking costs nobody much.
+// A loaded job begins within this time, and looking costs little.
 constexpr std::chrono::milliseconds kLookEach{80};
 
 }  // namespace
@@ -39,7 +39,7 @@ Status DatabaseQueue::Fill(const Channel& channel, int64_t most) {
   const FairChoice choice = ChooseFairly(backlogs, {}, most, last_session_id);
   const Status status = given_.Publish(channel, choice.jobs).status();
   if (status.ok()) last_session_id = choice.last_session_id;
-  // So many are in work that there is no room for more.
+  // Too many are in work for more.
   return status.code() == StatusCode::kResourceExhausted ? Status::Ok() : status;
 }
 

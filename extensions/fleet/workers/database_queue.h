@@ -1,4 +1,4 @@
-// The queue of one machine: what is to be done is read from the database itself.
+// The queue of one machine: reads the jobs to do from the database itself.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,17 @@
 
 namespace attune {
 
-// Fills itself when it is empty and somebody takes, with what can be leased then, by priority and
-// fair share, so that nobody has to publish. What it gives is this process's until its terms pass;
-// another process on the same database may be given the same jobs, of which leasing gives each to
-// one. A Take() that waits looks every 80 ms; sessions that are new are seen within half a second.
+// When it is empty, Take() fills it with jobs that can be leased then, by priority and fair share,
+// so no process has to publish. Its deliveries belong to this process until their terms pass;
+// another process on the same database may get the same jobs, and leasing gives each to one. A
+// waiting Take() looks every 80 ms and finds new sessions within half a second.
 class DatabaseQueue final : public JobQueue {
  public:
-  // A job that was given and not leased, or is to be done again, is there again after a second.
+  // A job that was delivered and not leased, or queued again, is available again after a second.
   static constexpr QueueTerms kTerms{.duplicate_window = std::chrono::seconds(1)};
 
-  // Borrows `fleet`. Redeliveries and duplicates go by `now_ns`, as those of a LocalQueue.
-  // REQUIRES: CheckTerms(terms) is ok.
+  // Borrows `fleet`. Redeliveries and duplicates use `now_ns`, as in a LocalQueue. REQUIRES:
+  // CheckTerms(terms) is ok.
   explicit DatabaseQueue(FleetStore& fleet, const QueueTerms& terms = kTerms,
                          std::function<int64_t()> now_ns = SteadyNowNs)
       : fleet_(fleet), given_(terms, std::move(now_ns)) {}
@@ -49,7 +49,7 @@ class DatabaseQueue final : public JobQueue {
   }
 
  private:
-  // Puts up to `most` of what can be leased where it is taken.
+  // Adds up to `most` jobs that can be leased to the queue.
   Status Fill(const Channel& channel, int64_t most);
   Result<std::vector<Session>> Sessions();
 
@@ -58,7 +58,7 @@ class DatabaseQueue final : public JobQueue {
   std::mutex mutex_;  // Guards everything below.
   std::vector<Session> sessions_;
   int64_t read_ns_ = 0;
-  std::map<Channel, int64_t> last_session_ids_;  // FairChoice of what was given last.
+  std::map<Channel, int64_t> last_session_ids_;  // FairChoice of the last deliveries.
 };
 
 }  // namespace attune

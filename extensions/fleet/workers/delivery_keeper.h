@@ -11,8 +11,8 @@
 
 namespace attune {
 
-// From a thread of its own, three times within each `ack_wait`. A queue that cannot be reached is
-// tried again the next time: a delivery that comes again meanwhile finds its job leased.
+// Runs on a thread of its own, three times within each `ack_wait`. If the queue cannot be reached,
+// tries again the next time: a delivery that comes again meanwhile finds its job leased.
 // Thread-safe.
 class DeliveryKeeper {
  public:
@@ -22,7 +22,7 @@ class DeliveryKeeper {
   DeliveryKeeper(const DeliveryKeeper&) = delete;
   DeliveryKeeper& operator=(const DeliveryKeeper&) = delete;
 
-  // What is held from now on, in place of what was.
+  // Keeps these deliveries from now on, in place of the earlier ones.
   void Hold(std::vector<Delivery> deliveries);
 
  private:

@@ -13,7 +13,7 @@ struct Line {
   size_t next = 0;
 
   bool is_empty() const { return next == jobs.size(); }
-  // What is less goes first.
+  // The smaller rank goes first.
   std::tuple<int64_t, int64_t, bool, int64_t> Rank(int64_t last_session_id) const {
     return {-jobs[next].priority, in_flight, session_id <= last_session_id, session_id};
   }

@@ -18,7 +18,7 @@ constexpr int64_t kLeasesEachNs = 1'000'000'000;
 constexpr int64_t kDeadEachNs = 30'000'000'000;
 constexpr int64_t kBeatEachNs = 5'000'000'000;
 
-// Whether it is time again; then it is noted as done.
+// True if it is time again; then records it as done.
 bool IsDue(int64_t& done_ns, int64_t each_ns) {
   const int64_t now_ns = SteadyNowNs();
   if (done_ns != 0 && now_ns - done_ns < each_ns) return false;
@@ -46,7 +46,7 @@ Housekeeper::~Housekeeper() {
   state.doing.clear();
   const Status told = parts_.fleet.PutWorker(state);
   Note(told);
-  // Each waits for a database that is away; what is held is over in seconds anyway.
+  // Each call waits for a database that is away; the publishing leases expire in seconds anyway.
   if (told.ok()) Note(parts_.fleet.LetGoOfPublishing(terms_.reconcile.owner));
 }
 
@@ -86,7 +86,7 @@ void Housekeeper::Work() {
     const bool goes_on = published.ok() && *published > 0;
     pause = goes_on ? kShortestPause : std::min(2 * pause, kLongestPause);
     lock.lock();
-    // However often it is nudged, it rests for the shortest pause.
+    // Rests for the shortest pause, however often it is nudged.
     changed_.wait_for(lock, kShortestPause, [&] { return is_ending_; });
     changed_.wait_for(lock, pause - kShortestPause, [&] { return is_ending_ || is_nudged_; });
   }

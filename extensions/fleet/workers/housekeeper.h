@@ -1,4 +1,4 @@
-// What a worker does for the fleet beside its jobs.
+// The tasks of a worker for the fleet beside its jobs.
 #pragma once
 
 #include <condition_variable>
@@ -16,31 +16,31 @@
 namespace attune {
 
 struct HousekeepingTerms {
-  ReconcileTerms reconcile;  // Without a moment.
-  // What the worker is now; its moment of the beat is set here.
+  ReconcileTerms reconcile;  // Its time is unset.
+  // The current state of the worker; the housekeeper sets its heartbeat.
   std::function<WorkerState()> state;
   std::function<void(const std::string& line)> say;
-  std::shared_ptr<OutageLog> outages;  // WorkerTerms::outages, here always one.
+  std::shared_ptr<OutageLog> outages;  // WorkerTerms::outages, never null here.
 };
 
 // From a thread of its own: refills the channels that this process publishes on, gives back leases
-// that nobody holds, fails the jobs of dead letters, and says that the worker lives. Between 20
-// times a second, while there is much to publish, and once a second. What fails is said once and
-// tried again. Thread-safe.
+// without a holder, fails the jobs of dead letters, and sends the heartbeat of the worker. Runs 20
+// times a second while there is much to publish, else down to once a second. Reports a failure once
+// and tries again. Thread-safe.
 class Housekeeper {
  public:
   // Borrows `parts`.
   Housekeeper(const FleetParts& parts, HousekeepingTerms terms);
-  // Says that the worker has ended, and lets somebody else publish.
+  // Records that the worker has ended, and lets another process publish.
   ~Housekeeper();
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
 
-  // There may be something new to publish.
+  // New jobs may be ready to publish.
   void Nudge();
 
  private:
-  // When each was done last, by the steady clock.
+  // The last time of each task, by the steady clock.
   struct Done {
     int64_t leases_ns = 0;
     int64_t dead_ns = 0;
@@ -48,16 +48,16 @@ class Housekeeper {
   };
 
   void Work();
-  // How many messages were published.
+  // Returns the number of published messages.
   Result<int64_t> Round(Done& done);
   void Note(const Status& status);
-  // If there are more of them than before.
+  // Reports them if there are more than before.
   void TellUnreadable(const Reconciled& reconciled);
 
   const FleetParts parts_;
   const HousekeepingTerms terms_;
   Publisher publisher_;
-  int64_t unreadable_ = 0;  // Dead letters, when somebody looked last.
+  int64_t unreadable_ = 0;  // Dead letters at the last look.
   std::mutex mutex_;        // Guards everything below.
   std::condition_variable changed_;
   bool is_nudged_ = false;

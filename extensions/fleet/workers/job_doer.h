@@ -1,4 +1,4 @@
-// What does the jobs that a worker takes.
+// Does the jobs that a worker takes.
 #pragma once
 
 #include <string>
@@ -15,18 +15,18 @@ class JobDoer {
  public:
   virtual ~JobDoer() = default;
 
-  // The steps of `session` that can be done here as things are now, in the order in which they are
-  // preferred; none if it is for other machines.
+  // The steps of `session` that can be done here now, in the preferred order; none if it is for
+  // other machines.
   virtual std::vector<JobStep> StepsOf(const Session& session) = 0;
-  // The database or the queue was away: StepsOf() looks anew at what is here.
+  // The database or the queue was away: StepsOf() examines this machine anew.
   virtual void LookAgain() = 0;
-  // Does jobs of one problem and one step of `session`: a report for each, in their order; those
-  // that could not be begun or ended say kQueued. A Status means that they are to be given back,
-  // and that nothing more of this session can be done here until that has changed.
+  // Does jobs of one problem and one step of `session`. Returns a report for each, in their order;
+  // jobs that could not begin or end are kQueued. After an error the caller must give them back:
+  // this machine can do no more of this session until the cause changes.
   virtual Result<std::vector<JobReport>> Do(const Session& session,
                                             const std::vector<Job>& jobs) = 0;
-  // Why this machine can do nothing at all any more, a sentence; empty while it can. The jobs that
-  // failed for it are queued again by then.
+  // Why this machine can do no more work at all, a sentence; empty while it can. The jobs that
+  // failed because of it are queued again by then.
   virtual std::string WhyNoMore() = 0;
 };
 

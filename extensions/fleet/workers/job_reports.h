@@ -1,4 +1,4 @@
-// What whoever leased jobs says of them.
+// Reports of leased jobs by the process that holds the leases.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace attune {
 
-// That they are queued again, untouched.
+// Reports that queue them again, unchanged.
 std::vector<JobReport> AsGivenBack(std::span<const Job> jobs);
 
 // JobStore::Report, now by the clock of the database.

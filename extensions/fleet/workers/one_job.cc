@@ -19,7 +19,7 @@ Result<Session> SessionOf(FleetStore& fleet, const FoundJob& job) {
   return FailedPrecondition(fmt::format("The session of job {} is closed.", job.id));
 }
 
-// Leases `wanted` and gives back the others of its search.
+// Leases `wanted` and gives back the other jobs of its search.
 Result<Job> LeaseAlone(const FleetParts& parts, const Session& session, const FoundJob& found,
                        const OneJob& wanted) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts.jobs.NowUnixNs());

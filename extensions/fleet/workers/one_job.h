@@ -16,8 +16,9 @@ struct OneJob {
   int64_t lease_ns = 0;
 };
 
-// Leases the job, gives back what came with it, does it and reports. kNotFound if there is no such
-// job, kFailedPrecondition if it cannot be leased or is for another machine, with its state.
+// Leases the job, gives back other jobs that came with it, does it and reports. kNotFound if there
+// is no such job, kFailedPrecondition, with its state, if it cannot be leased or is for another
+// machine.
 Status DoOneJob(const FleetParts& parts, JobDoer& doer, const OneJob& wanted,
                 WorkerSummary& summary);
 

@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// Of those that are published, what is still there: the others are leased, or ended.
+// The published jobs that are still queued: the others are leased, or ended.
 std::set<QueuedJob> StillThere(const std::set<QueuedJob>& published,
                                const std::vector<Backlog>& backlogs) {
   std::set<QueuedJob> there;
@@ -44,7 +44,7 @@ std::vector<ChannelSessions> ChannelsOf(const std::vector<Session>& sessions) {
 
 Result<bool> Publisher::Holds(const Channel& channel, int64_t now_unix_ns) {
   int64_t& until = held_until_unix_ns_[channel];
-  // With two thirds of it left nothing is written.
+  // Writes nothing while two thirds of it are left.
   if (until - now_unix_ns > kPublishingNs * 2 / 3) return true;
   const int64_t deadline = now_unix_ns + kPublishingNs;
   ATTUNE_ASSIGN_OR_RETURN(const bool holds,
@@ -73,7 +73,7 @@ Result<int64_t> Publisher::Round(const std::vector<Session>& sessions, int64_t n
 
 Result<int64_t> Publisher::Refill(const ChannelSessions& channel) {
   ATTUNE_ASSIGN_OR_RETURN(const ChannelLoad load, queue_.Pending(channel.channel));
-  // Not one by one: each time costs as much as a window.
+  // Refills in bulk: each time costs as much as a window.
   if (load.waiting > kPublishedWindow / 2) return 0;
   std::vector<Backlog> backlogs;
   for (const int64_t id : channel.session_ids) {
@@ -82,12 +82,12 @@ Result<int64_t> Publisher::Refill(const ChannelSessions& channel) {
   }
   std::set<QueuedJob>& published = published_[channel.channel];
   int64_t& last_session_id = last_session_ids_[channel.channel];
-  // An empty channel has none of what was put there, whatever became of it.
+  // An empty channel has none of the published messages, for any reason.
   published = load == ChannelLoad() ? std::set<QueuedJob>() : StillThere(published, backlogs);
   int64_t room = std::min({kPublishedWindow - load.waiting, CountOf(backlogs) - load.waiting,
                            kMostQueued - load.waiting - load.taken});
   int64_t all_added = 0;
-  // Again, if some were there already, which somebody else had put there.
+  // Twice, if some were there already because another process had published them.
   for (int times = 0; times < 2 && room > 0; ++times) {
     const FairChoice choice = ChooseFairly(backlogs, published, room, last_session_id);
     if (choice.jobs.empty()) break;

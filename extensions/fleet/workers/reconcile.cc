@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMostReasons = 5;
 
-// A channel that never had a job is not made by asking after its dead letters.
+// Asking for the dead letters of a channel that never had a job must not create it.
 Result<bool> HasOpenJobs(FleetStore& fleet, const ChannelSessions& channel) {
   const std::vector<JobStep> steps = {channel.channel.step};
   for (const int64_t id : channel.session_ids) {
@@ -19,7 +19,7 @@ Result<bool> HasOpenJobs(FleetStore& fleet, const ChannelSessions& channel) {
   return false;
 }
 
-// Those of `letters` whose jobs are still as they were when their messages were published.
+// The `letters` with jobs that are unchanged since their messages were published.
 Result<std::vector<DeadLetter>> ToBury(FleetStore& fleet, const std::vector<DeadLetter>& letters) {
   std::vector<DeadLetter> waiting;
   for (size_t begin = 0; begin < letters.size(); begin += kMostFound) {

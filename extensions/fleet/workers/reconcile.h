@@ -1,4 +1,4 @@
-// Brings a queue back to what the database says.
+// Makes a queue match the database.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,34 @@ namespace attune {
 struct FleetParts {
   FleetStore& fleet;
   JobStore& jobs;
-  JobQueue& queue;        // A DatabaseQueue where there is no other...
-  bool publishes = true;  // ...to which nothing is published.
+  JobQueue& queue;        // A DatabaseQueue if there is no other.
+  bool publishes = true;  // False for a DatabaseQueue.
 };
 
 struct ReconcileTerms {
-  std::string owner;  // Of whoever does it.
+  std::string owner;  // The process that reconciles.
   int64_t now_unix_ns = 0;
-  // Whether an owner of leases was a process of this machine that has ended; null if nobody knows.
+  // True if an owner of leases was a process of this machine that has ended; null if unknown.
   std::function<bool(const std::string& owner)> is_gone;
 };
 
 struct Reconciled {
-  int64_t sessions = 0;    // Open ones, which were looked at.
-  int64_t given_back = 0;  // Jobs whose lease had expired, or whose owner has ended.
+  int64_t sessions = 0;    // Open sessions examined.
+  int64_t given_back = 0;  // Jobs with an expired lease or an ended owner.
   int64_t buried = 0;      // Jobs that failed by a dead letter.
-  int64_t published = 0;   // Messages that were not there.
-  int64_t unreadable = 0;  // Dead letters that are about no job: other versions, no messages.
-  std::vector<std::string> unreadable_reasons;  // Of the first few.
+  int64_t published = 0;   // Missing messages.
+  int64_t unreadable = 0;  // Dead letters without a job: other versions, or no messages.
+  std::vector<std::string> unreadable_reasons;  // From the first few letters.
 
   friend bool operator==(const Reconciled&, const Reconciled&) = default;
 };
 
-// Gives back leases that nobody holds any more, fails the jobs of dead letters and publishes what
-// can be leased and has no message, for every open session. Messages of jobs that have ended are
-// left: whoever takes one looks at its job first, and drops it. May be done at any time, by any
-// number of processes.
+// For every open session: gives back leases without a holder, fails the jobs of dead letters, and
+// publishes jobs that can be leased and have no message. Messages of ended jobs stay: a worker that
+// takes one looks at its job first, and drops it. Safe at any time, from any number of processes.
 Result<Reconciled> Reconcile(const FleetParts& parts, const ReconcileTerms& terms);
 
-// Its parts, for whoever does them from time to time.
+// The parts of Reconcile(), for a process that runs them periodically.
 Result<int64_t> GiveBackLostLeases(const FleetParts& parts, const std::vector<Session>& sessions,
                                    const ReconcileTerms& terms);
 Status BuryDead(const FleetParts& parts, const std::vector<Session>& sessions, int64_t now_unix_ns,

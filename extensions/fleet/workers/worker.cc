@@ -19,26 +19,26 @@ namespace {
 constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr std::string_view kWhatWasAway = "What was away";
 constexpr int64_t kLookEachNs = 500 * kMillisecondNs;
-// One round over several channels of an idle worker, so that what is loaded begins at once. A queue
-// gives at once what comes to the only one.
+// One round over several channels of an idle worker, so that a loaded job begins at once. With a
+// single channel, the queue delivers at once.
 constexpr int64_t kIdleRoundMs = 80;
 constexpr int64_t kOnlyChannelMs = 500;
 constexpr std::chrono::milliseconds kRest{500};
-// What is taken at once should take no longer: it is nobody else's meanwhile.
+// Jobs taken together should take no longer: no other worker can have them meanwhile.
 constexpr int64_t kTakenNs = 100 * kMillisecondNs;
 constexpr int64_t kRefusedNs = 60'000 * kMillisecondNs;
-// Of the clock of this machine: more than people's clocks are apart that are kept right.
+// Clock skew that is reported: more than between clocks that are kept right.
 constexpr int64_t kToldSkewNs = 5'000 * kMillisecondNs;
-// Of an end that was asked for, with a database that is away.
+// Patience after a stop request while the database is away.
 constexpr std::chrono::milliseconds kLastPatience{30'000};
 
-// A server that is away may come back, and one whose disk is full may get room.
+// A server that is away may return, and a full disk may get room.
 bool MayPass(const Status& status) {
   return status.code() == StatusCode::kUnavailable ||
          status.code() == StatusCode::kResourceExhausted;
 }
 
-// What a session is for, for people.
+// The target of a session, for users.
 std::string TargetOf(const Session& session) {
   return session.terms.target.has_value()
              ? Text(*session.terms.target)
@@ -199,7 +199,7 @@ bool Worker::RestAfter(const Status& failure) {
       terms_.stop_requested() ? std::min(kLastPatience, terms_.patience) : terms_.patience;
   if (now_ns - away_since_ns_ > std::chrono::nanoseconds(patience).count()) return false;
   std::this_thread::sleep_for(kRest);
-  // Before anything is taken again: what was fit for the sessions may not be any more.
+  // Before the next take: this machine may no longer fit the sessions.
   looked_ns_ = 0;
   doer_.LookAgain();
   return true;
@@ -284,7 +284,7 @@ Result<bool> Worker::Turn() {
   if (deliveries.empty()) return false;
   ATTUNE_ASSIGN_OR_RETURN(const Taken taken, Lease(std::move(deliveries)));
   if (taken.searches.empty() && taken.has_others) {
-    // A database that is the queue gives them again a second later.
+    // A database queue gives them again a second later.
     std::this_thread::sleep_for(std::chrono::milliseconds(kIdleRoundMs));
     return false;
   }
@@ -302,7 +302,7 @@ Result<std::vector<Delivery>> Worker::TakeSomething() {
   const auto share = channels.size() == 1
                          ? kOnlyChannelMs
                          : std::max<int64_t>(kIdleRoundMs / std::ssize(channels), 1);
-  // Whoever was busy looks everywhere before it waits anywhere.
+  // After work, checks all channels before it waits on any.
   for (const int64_t wait_ms : {int64_t{0}, share}) {
     if (wait_ms == 0 && idle_since_ns_ != 0) continue;
     for (size_t i = 0; i < channels.size(); ++i) {
@@ -317,7 +317,7 @@ Result<std::vector<Delivery>> Worker::TakeSomething() {
 }
 
 void Worker::Acknowledge(const std::vector<Delivery>& deliveries) {
-  // What cannot be comes again, and is dropped then.
+  // A message that cannot be acknowledged comes again, and is dropped then.
   (void)parts_.queue.AcknowledgeAll(deliveries);
 }
 
@@ -334,7 +334,7 @@ Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
   for (auto& [group, wanted] : groups) {
     const Offer* offer = OfferOf(group.first, group.second);
     if (offer == nullptr) {
-      // Of a session that was opened since, or that this machine cannot do.
+      // The job is of a session opened since, or of one that this machine cannot do.
       looked_ns_ = 0;
       ATTUNE_RETURN_IF_ERROR(LookAtSessions());
       offer = OfferOf(group.first, group.second);
@@ -364,7 +364,7 @@ Status Worker::LeaseOf(const Offer& offer, const JobStep& step, std::vector<int6
   ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
   LeaseTerms terms{{step}, terms_.who.owner, now_unix_ns, terms_.lease_ns, std::move(ids)};
   auto leased = parts_.jobs.Lease(offer.session.id, terms);
-  // Closed meanwhile: there is nothing to be done of it.
+  // Closed meanwhile: its jobs can no longer be done.
   if (!leased.ok() && leased.error().code() == StatusCode::kFailedPrecondition) {
     return Status::Ok();
   }
@@ -417,7 +417,7 @@ Status Worker::DoAll(const Taken& taken) {
   ATTUNE_RETURN_IF_ERROR(status);
   Acknowledge(taken.deliveries);
   Adapt(count, SteadyNowNs() - begin_ns);
-  // A disk can have room for a lease and none for what was measured.
+  // A disk can have room for a lease and none for the measurements.
   return std::exchange(away_, Status::Ok());
 }
 
@@ -429,7 +429,7 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
   if (done.ok()) return std::move(*done);
   if (MayPass(done.error())) away_ = done.error();
   if (done.error().code() == StatusCode::kResourceExhausted) {
-    // Before it is reported: a server whose disk is full may be gone by then.
+    // Before the report: a server with a full disk may be gone by then.
     outages_->Fails(kWhatWasAway, done.error(), SteadyNowNs());
   }
   undone_.push_back({first, search.session, done.error()});
@@ -438,7 +438,7 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
 
 void Worker::TellUndone(const Status& reported, size_t jobs) {
   for (const auto& [job, session, why] : std::exchange(undone_, {})) {
-    // Of what is waited for only the first is told.
+    // Reports only the first of several failures that may pass.
     if (away_since_ns_ == 0 || !MayPass(why)) {
       terms_.say(fmt::format("{} of {} {}: {}", Text(job.step), Text(job.problem),
                              reported.ok() ? "is given back" : "was not done", why.message()));
@@ -452,7 +452,7 @@ void Worker::TellUndone(const Status& reported, size_t jobs) {
     looked_ns_ = 0;
   }
   if (reported.ok()) return;
-  // Of an outage the reason stands where it began, and again where the worker ends because of it.
+  // The reason for an outage is printed where it began, and where the worker ends because of it.
   terms_.say(fmt::format(
       "What came of {} cannot be written: {} leased until {} over, within {} s, and done again "
       "then.{}{}",
@@ -482,7 +482,7 @@ Status Worker::Report(const std::vector<JobReport>& reports, const std::vector<J
 void Worker::Adapt(int64_t jobs, int64_t took_ns) {
   const int64_t each_ns = std::max<int64_t>(took_ns / std::max<int64_t>(jobs, 1), 1);
   const int64_t wanted = std::max<int64_t>(kTakenNs / each_ns, 1);
-  // Slowly up, at once down.
+  // Rises slowly, falls at once.
   most_ = std::min({wanted, 4 * most_, static_cast<int64_t>(kMostLeased)});
 }
 

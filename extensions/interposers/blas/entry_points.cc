@@ -1,5 +1,5 @@
-// The BLAS products under all their names. Each entry point is three lines: is the call for attune,
-// can attune compute it, and otherwise the real function with the very same arguments.
+// The BLAS products under all their names. Each entry point has three steps: does attune want the
+// call, can attune compute it, and otherwise the real function with the same arguments.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,8 @@ template <class T, class Int>
 using CblasGemv = void(int order, int trans, Int m, Int n, T alpha, const T* a, Int lda, const T* x,
                        Int incx, T beta, T* y, Int incy);
 
-// Whether attune has computed the call; `describe` makes a Product of its arguments and is called
-// only if attune wants the call.
+// True if attune has computed the call. `describe` makes a Product of its arguments and runs only
+// if attune wants the call.
 template <class Describer>
 ATTUNE_BLAS_INLINE bool TryToServe(interposer::RealSymbol& real, const void* caller,
                                    const Describer& describe) {
@@ -54,8 +54,8 @@ Function* RealFor(interposer::RealSymbol& real, const void* caller) {
 
 #define ATTUNE_BLAS_ENTRY extern "C" __attribute__((visibility("default"))) void
 
-// What every entry point begins with. Behind NAME stands what Describe() takes before the product:
-// a GemmCall or GemvCall, in C with the order in front.
+// The beginning of every entry point. NAME is followed by the arguments of Describe() before the
+// product: a GemmCall or GemvCall, in C with the order in front.
 #define ATTUNE_BLAS_TRY(NAME, ...)                                              \
   using namespace attune::blas;                                                 \
   static constinit attune::interposer::RealSymbol real(#NAME);                  \

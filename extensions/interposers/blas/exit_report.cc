@@ -1,4 +1,4 @@
-// Why the library was started for nothing, said when the process ends.
+// Prints at process end why the library did nothing.
 
 #include <unistd.h>
 

@@ -26,8 +26,8 @@ bool CreateRuntime(interposer::Service& service) {
 
 bool BeginToServe(interposer::RealSymbol& symbol, const void* caller) {
   const CancellationHeld cancellation;
-  // The real function is looked for now, so that a program without any BLAS fails at once and not
-  // at the first product that attune leaves to it.
+  // Looks up the real function now, so that a program without any BLAS fails at once and not at the
+  // first product that attune leaves to it.
   const void* unknown = nullptr;
   first_function.compare_exchange_strong(unknown,
                                          reinterpret_cast<const void*>(symbol.Get<void()>(caller)));

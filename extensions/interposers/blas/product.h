@@ -1,6 +1,6 @@
-// A BLAS product as attune knows it, out of the arguments of one BLAS call: every convention
-// (Fortran or C, rows or columns first, gemm or gemv) becomes one column-major gemm. Nothing is
-// decided here but whether the call is one that attune computes.
+// A BLAS product in attune's form, from the arguments of one BLAS call: every convention (Fortran
+// or C, rows or columns first, gemm or gemv) becomes one column-major gemm. Also decides whether
+// attune computes the call, and nothing else.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 #include "extensions/interposers/preload/product.h"
 
-// Inlined whatever the compiler thinks of it: copies of a dozen arguments from call to call cost as
-// much as the lookup of a plan.
+// Always inlined: copies of a dozen arguments from call to call cost as much as the lookup of a
+// plan.
 #define ATTUNE_BLAS_INLINE [[gnu::always_inline]] inline
 
 namespace attune::blas {
 
-// What becomes of a call. All but kServe go to the real BLAS untouched.
+// The fate of a call. All but kServe go to the real BLAS untouched.
 enum class Verdict {
   kServe,
   kEmpty,    // A size is 0 or alpha is 0: no product is left.
   kStrided,  // gemv with an increment other than 1.
-  kInvalid,  // xerbla() of the real BLAS has to speak.
+  kInvalid,  // The real BLAS must call xerbla().
 };
 
 using interposer::Product;
@@ -90,7 +90,7 @@ struct GemvCall {
 template <class T>
 inline constexpr int32_t kTypeOf = sizeof(T) == sizeof(float) ? ATTUNE_F32 : ATTUNE_F64;
 
-// Every field is named, because clearing the structs first would cost more than all the rest.
+// Names every field, because clearing the structs first would cost more than all the rest.
 template <class T>
 ATTUNE_BLAS_INLINE void Fill(const GemmCall<T>& call, Product& product) {
   product.gemm = {.m = call.m,

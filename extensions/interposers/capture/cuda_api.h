@@ -1,5 +1,5 @@
 // The functions of CUDA's driver and of NVRTC that a capture itself calls, and the types of all
-// that stand in front of a program's.
+// functions that it interposes.
 #pragma once
 
 #include <cuda.h>
@@ -9,7 +9,7 @@
 
 #include "extensions/interposers/preload/real_symbol.h"
 
-// Two steps, so that what cuda.h renames is looked up under its new name.
+// Two steps, so that a name that cuda.h redefines is looked up under its new name.
 #define ATTUNE_CUDA_NAME(NAME) #NAME
 
 // The real function NAME, for the program or library that calls from `CALLER`.

@@ -1,5 +1,5 @@
-// The functions of CUDA's driver and of NVRTC that tell where a kernel comes from, and the
-// launches. Each calls the real one with the very same arguments, and returns what that returns.
+// The functions of CUDA's driver and of NVRTC that reveal the origin of a kernel, and the launches.
+// Each calls the real function with the same arguments and returns its result.
 
 #include "extensions/interposers/capture/cuda_api.h"
 
@@ -34,9 +34,9 @@ CudaObjects::TellSymbol SymbolsOf(nvrtcProgram program, const void* caller) {
   };
 }
 
-// Ours, for programs that ask the driver for its functions.
+// Returns this library's functions to programs that query the driver for functions.
 void ReplaceByOurs(const char* symbol, int version, cuuint64_t flags, void** function) {
-  // Of the default stream of each thread: another function under the same name.
+  // With a default stream per thread: another function under the same name.
   if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0) return;
   static const std::pair<const char*, void*> kOurs[] = {
       {"cuLaunchKernel", reinterpret_cast<void*>(&::cuLaunchKernel)},
@@ -50,7 +50,7 @@ void ReplaceByOurs(const char* symbol, int version, cuuint64_t flags, void** fun
   for (const auto& [name, ours] : kOurs) {
     if (std::strcmp(name, symbol) == 0) *function = ours;
   }
-  // Before version 12 it had one argument less.
+  // Before version 12 it has one argument less.
   constexpr int kFirstVersion = 12000;
   if (version >= kFirstVersion && std::strcmp(symbol, "cuGetProcAddress") == 0) {
     *function = reinterpret_cast<void*>(&::cuGetProcAddress);
@@ -90,7 +90,7 @@ ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int c
   if (IsOn()) {
     std::string words;
     for (int i = 0; i < count; ++i) {
-      // In quotes: an option may have blanks.
+      // In quotes: an option may contain blanks.
       words += std::string(i == 0 ? "'" : " '") + options[i] + "'";
     }
     TheCudaObjects().SetOptions(program, std::move(words));

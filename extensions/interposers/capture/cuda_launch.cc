@@ -21,7 +21,7 @@ std::string Failed(const char* function, CUresult code) {
   return std::string(function) + " failed with " + std::to_string(static_cast<int>(code));
 }
 
-// Copies and waits are no part of what another stream captures.
+// Keeps copies and waits out of the graph capture of another stream.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const void* caller) : caller_(caller) { Exchange(); }
@@ -77,7 +77,7 @@ std::string CudaLaunch::LookAtArguments() {
   if (call_.extra != nullptr) {
     return "its arguments are packed (CU_LAUNCH_PARAM_BUFFER_POINTER), which is not read";
   }
-  // Drivers before CUDA 12.4 have no such function.
+  // Drivers before CUDA 12.4 lack this function.
   const auto tell = reinterpret_cast<decltype(&::cuFuncGetParamInfo)>(interposer::FindBeside(
       reinterpret_cast<const void*>(ATTUNE_REAL_CUDA(cuLaunchKernel, call_.caller)),
       "cuFuncGetParamInfo"));
@@ -97,7 +97,7 @@ std::string CudaLaunch::LookAtArguments() {
   return "";
 }
 
-// A number that is an address of the device's memory is taken for one.
+// Treats a number that is an address of the device's memory as a buffer.
 void CudaLaunch::LookForBuffer(Argument& argument) const {
   CUdeviceptr address = 0;
   std::memcpy(&address, argument.value.data(), sizeof address);

@@ -1,4 +1,4 @@
-// One launch of CUDA that is stored: what its buffers hold is copied before and behind it.
+// One stored launch of CUDA: its buffers are copied before and after it.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,14 @@ class CudaLaunch {
   struct Argument {
     SpoolArgument told;
     std::string value;
-    CUdeviceptr address = 0;  // Of a buffer.
+    CUdeviceptr address = 0;  // A buffer.
     CUdeviceptr allocation = 0;
     uint64_t hash = 0;
   };
 
   std::string LookAtArguments();
   void LookForBuffer(Argument& argument) const;
-  // What lies between two of them in one allocation is the first one's.
+  // Memory between two buffers of one allocation belongs to the first.
   void DivideAllocations();
   bool PutCode();
   bool PutAll(uint64_t number);

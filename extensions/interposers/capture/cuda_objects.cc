@@ -10,15 +10,15 @@
 namespace attune::capture {
 namespace {
 
-// Larger ones are no code of a kernel, or no code at all.
+// Larger images are no code of a kernel, or no code at all.
 constexpr size_t kMostImageBytes = size_t{1} << 30;
-// Of what is kept of others' code: as much as a kernel file takes, and of all together.
+// Bounds of the kept images: one as large as a kernel file allows, and all together.
 constexpr size_t kMostKeptBytes = size_t{64} << 20;
 constexpr size_t kMostKeptTogether = size_t{512} << 20;
 
 uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-// What nvcc makes a program hand out in place of a fat binary.
+// nvcc's wrapper, which a program passes in place of a fat binary.
 struct FatBinaryWrapper {
   uint32_t magic;
   uint32_t version;
@@ -35,7 +35,7 @@ const void* Unwrapped(const void* image) {
   return wrapper.content;
 }
 
-// Of a fat binary: its header, and how many bytes follow it.
+// The header of a fat binary; its last field counts the bytes that follow it.
 struct FatBinary {
   uint32_t magic;
   uint16_t version;
@@ -44,8 +44,8 @@ struct FatBinary {
 };
 constexpr uint32_t kFatBinary = 0xba55ed50;
 
-// The bytes of a cubin or a fat binary, whose headers say where they end, or of PTX with the zero
-// behind it; 0 of anything else.
+// The size of a cubin or a fat binary, from its headers, or of PTX with its final zero; 0 for
+// anything else.
 size_t SizeOf(const void* image) {
   if (image == nullptr) return 0;
   if (std::memcmp(image, ELFMAG, SELFMAG) == 0) {
@@ -97,7 +97,7 @@ void CudaObjects::AddCode(nvrtcProgram program, std::string_view bytes,
   const std::lock_guard lock(mutex_);
   const auto found = programs_.find(program);
   if (found == programs_.end()) return;
-  // A cubin may be followed by what its header does not count.
+  // A cubin may be followed by bytes that its header does not count.
   const size_t counted = bytes.empty() ? 0 : SizeOf(bytes.data());
   if (counted == 0 || counted > bytes.size()) return;
   CudaSource source = found->second.source;
@@ -116,7 +116,7 @@ void CudaObjects::AddModule(const void* module, const void* image) {
   const std::lock_guard lock(mutex_);
   Module& known = modules_[module];
   known = {};
-  // What is not known is told apart by where it was loaded.
+  // Unknown code is identified by its address.
   known.code = size == 0 ? reinterpret_cast<uintptr_t>(module) : hash;
   const auto code = codes_.find({size, hash});
   const bool is_kept =

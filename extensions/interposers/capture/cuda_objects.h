@@ -1,5 +1,5 @@
-// Where the kernels of a CUDA program come from: NVRTC compiles a source, the driver loads what
-// that made, and a function is got by its name.
+// The origin of the kernels of a CUDA program: NVRTC compiles a source, the driver loads the
+// result, and the program looks up a function by its name.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@
 
 namespace attune::capture {
 
-// What NVRTC was given.
+// The inputs of NVRTC.
 struct CudaSource {
   std::string text;
   std::string options;
   std::vector<std::pair<std::string, std::string>> headers;  // Name and text.
-  // What the compiler calls kernels that it was asked for ("scale<float, 16>"), by that symbol.
+  // Requested name expressions ("scale<float, 16>"), by the compiler's symbol.
   std::map<std::string, std::string> name_expressions;
 };
 
 struct CudaFunction {
-  std::string name;                          // As the source has it, as far as that is known.
-  std::shared_ptr<const CudaSource> source;  // Null: nobody has seen it. Shared by its functions.
-  std::shared_ptr<const std::string> image;  // Then what was loaded, or null. Shared as well.
-  uint64_t code = 0;  // A hash of the source, else of what was loaded, or where.
+  std::string name;                          // The source's name, as far as known.
+  std::shared_ptr<const CudaSource> source;  // Null: unseen. Shared by its functions.
+  std::shared_ptr<const std::string> image;  // Without a source: the loaded image. May be null.
+  uint64_t code = 0;  // A hash of the source, else of the loaded image, or its address.
 };
 
 // Thread-safe.
@@ -38,21 +38,21 @@ class CudaObjects {
  public:
   void AddProgram(nvrtcProgram program, CudaSource source);
   void SetOptions(nvrtcProgram program, std::string options);
-  // A kernel that `program` was asked for.
+  // `program` was asked for this kernel.
   void AddNameExpression(nvrtcProgram program, std::string name_expression);
   void RemoveProgram(nvrtcProgram program);
-  // What each kernel that `program` was asked for is called in its code; empty if nobody knows.
+  // The symbol of each kernel requested of `program`; empty if unknown.
   using TellSymbol = std::function<std::string(const std::string& name_expression)>;
   // NVRTC made these bytes of `program`.
   void AddCode(nvrtcProgram program, std::string_view bytes, const TellSymbol& tell_symbol);
 
-  // The driver loaded `image`, whose size it knows, as `module`: a module or a library. Of what was
-  // not made here, a copy is kept, within bounds.
+  // The driver loaded `image`, of a size known to it, as `module`: a module or a library. Keeps a
+  // shared copy of images not made here, within bounds.
   void AddModule(const void* module, const void* image);
   void AddFunction(const void* function, const void* module, const char* name);
   // `same` is another handle of `function`.
   void AddAlias(const void* same, const void* function);
-  // With an empty name if it was got in a way that is not seen.
+  // Has an empty name if the program obtained it in an unobserved way.
   CudaFunction Of(const void* function);
 
  private:
@@ -71,11 +71,11 @@ class CudaObjects {
   std::map<std::pair<size_t, uint64_t>, std::shared_ptr<const CudaSource>>
       codes_;  // Size and hash.
   std::map<const void*, Module> modules_;
-  size_t kept_bytes_ = 0;  // Of images.
+  size_t kept_bytes_ = 0;  // All kept images.
   std::map<const void*, CudaFunction> functions_;
 };
 
-// Of this process; never destroyed.
+// One per process; never destroyed.
 CudaObjects& TheCudaObjects();
 
 }  // namespace attune::capture

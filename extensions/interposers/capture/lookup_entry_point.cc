@@ -1,5 +1,5 @@
-// Programs that look functions of OpenCL or CUDA up by name (dlsym) get those of this library,
-// which LD_PRELOAD alone would not give them.
+// Programs that look up functions of OpenCL or CUDA by name (dlsym) get those of this library;
+// LD_PRELOAD alone would not provide them.
 
 #include <dlfcn.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Lookup = void*(void*, const char*);
 
-// The one of the C library, under the versions that it has on the machines of this world.
+// The C library's dlsym(), under the versions that it has on current machines.
 Lookup* RealLookup() {
   static Lookup* const real = [] {
     for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
@@ -31,7 +31,7 @@ bool IsOfInterest(const char* name) {
                              std::strncmp(name, "nvrtc", 5) == 0);
 }
 
-// Ours of that name, if what `handle` has is another's.
+// The interposer's function of that name, if `handle` has that of another library.
 void* OursInstead(void* handle, const char* name, const void* caller) {
   static const interposer::CodeRange ours =
       interposer::RangeAround(reinterpret_cast<const void*>(&OursInstead));
@@ -45,7 +45,8 @@ void* OursInstead(void* handle, const char* name, const void* caller) {
 }  // namespace
 }  // namespace attune::capture
 
-// The last call is a jump, so that the real one sees who asks: RTLD_NEXT depends on it.
+// The last call is a jump, so that the real dlsym() sees the original caller: RTLD_NEXT depends on
+// it.
 extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle, const char* name) {
   using namespace attune::capture;
   if (IsOfInterest(name)) {

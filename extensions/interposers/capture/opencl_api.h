@@ -1,5 +1,5 @@
-// The functions of OpenCL that a capture itself calls, and the types of all that stand in front of
-// a program's.
+// The functions of OpenCL that a capture itself calls, and the types of all functions that it
+// interposes.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300

@@ -1,5 +1,5 @@
-// The functions of OpenCL that tell what a launch is given, and the launch. Each calls the real one
-// with the very same arguments, and returns what that returns.
+// The functions of OpenCL that reveal the arguments of a launch, and the launch. Each calls the
+// real function with the same arguments and returns its result.
 
 #include "extensions/interposers/capture/opencl_launch.h"
 #include "extensions/interposers/capture/opencl_objects.h"
@@ -9,7 +9,7 @@
 namespace attune::capture {
 namespace {
 
-// Launches by `launch`, and stores it if it is one that is asked for.
+// Launches by `launch`, and stores it if it was requested.
 template <class Launch>
 cl_int StoreCl(const ClLaunchCall& call, const Launch& launch) {
   const ClIdentity kernel = TheClObjects().IdentityOf(call.kernel, [&] {
@@ -120,7 +120,8 @@ ATTUNE_CAPTURE_ENTRY cl_event clCreateUserEvent(cl_context context, cl_int* code
 }
 
 ATTUNE_CAPTURE_ENTRY cl_int clSetUserEventStatus(cl_event event, cl_int status) {
-  // Before: whoever it held back may run as soon as it is set, and destroy it.
+  // Before the call: a command that waits for the event may run as soon as it is set, and destroy
+  // it.
   if (IsOn()) TheClObjects().CompleteUserEvent(event);
   return ATTUNE_REAL_CL(clSetUserEventStatus, ATTUNE_CALLER)(event, status);
 }

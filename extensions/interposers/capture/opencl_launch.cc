@@ -15,7 +15,7 @@
 namespace attune::capture {
 namespace {
 
-// Text that OpenCL gives by `get(size, memory, size_out)`.
+// Text that OpenCL returns through `get(size, memory, size_out)`.
 template <class Get>
 std::string TextOf(const Get& get) {
   size_t size = 0;
@@ -47,7 +47,7 @@ std::string SourceOf(const ClLaunchCall& call) {
   });
 }
 
-// Of the device of the launch; empty where the driver gives none.
+// The binary for the device of the launch; empty if the driver gives none.
 std::string BinaryOf(const ClLaunchCall& call) {
   const auto real = ATTUNE_REAL_CL(clGetProgramInfo, call.caller);
   const cl_program program = ProgramOf(call);
@@ -61,7 +61,7 @@ std::string BinaryOf(const ClLaunchCall& call) {
   if (here == devices.end()) return "";
   const auto index = static_cast<size_t>(here - devices.begin());
   std::string binary(sizes[index], '\0');
-  // Null where no binary is wanted.
+  // Null for binaries that are not wanted.
   std::vector<unsigned char*> places(count, nullptr);
   places[index] = reinterpret_cast<unsigned char*>(binary.data());
   const cl_int code =
@@ -116,7 +116,8 @@ std::string FunctionOf(const ClLaunchCall& call) {
 
 uint64_t CodeOf(const ClLaunchCall& call) {
   std::string text = SourceOf(call);
-  // Reading a binary for each launch would be much; who makes two of one kernel has two programs.
+  // Reading a binary at each launch would be slow. The program handle differs for two builds of one
+  // kernel.
   if (text.empty()) text = std::to_string(reinterpret_cast<uintptr_t>(ProgramOf(call)));
   text += '\n' + OptionsOf(call);
   return XXH3_64bits(text.data(), text.size());
@@ -271,8 +272,8 @@ uint64_t ClLaunch::Shape() const {
   return XXH3_64bits(text.data(), text.size());
 }
 
-// All that the launch would wait for, so that copies are of what it is given. What only the program
-// itself completes could be waited for forever.
+// Waits for all that the launch would wait for, so that the copies show its inputs. A wait for an
+// event that only the program itself completes could last forever.
 std::string ClLaunch::WaitForEarlier() const {
   if (TheClObjects().HasUserEvents()) {
     return "the program holds commands back by an event of its own (clCreateUserEvent)";

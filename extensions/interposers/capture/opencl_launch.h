@@ -1,4 +1,4 @@
-// One launch of OpenCL that is stored: what its buffers hold is copied before and behind it.
+// One stored launch of OpenCL: its buffers are copied before and after it.
 #pragma once
 
 #include <string>
@@ -24,22 +24,22 @@ struct ClLaunchCall {
 
 // "saxpy".
 std::string FunctionOf(const ClLaunchCall& call);
-// Of the program that its kernel is in, and its options.
+// A hash of the program that the kernel is in, and of its options.
 uint64_t CodeOf(const ClLaunchCall& call);
 
-// Not thread-safe: one launch at a time is stored. Functions return what hinders, in words, or
-// nothing. The order is Look, Begin, the launch itself, End.
+// Not thread-safe: stores one launch at a time. Functions return the obstacle, in words, or an
+// empty string. The order is Look, Begin, the launch itself, End.
 class ClLaunch {
  public:
   explicit ClLaunch(const ClLaunchCall& call) : call_(call) {}
 
-  // Learns what the launch is given; nothing is copied.
+  // Reads the inputs of the launch; copies nothing.
   std::string Look();
-  // Of the geometry, the scalars and the sizes: what makes launches of a kernel distinct.
+  // A hash of the geometry, the scalars and the sizes, which distinguish launches of a kernel.
   uint64_t Shape() const;
-  // What else is to be told and copied before the launch, which has not to wait for anything then.
+  // Reads and copies the rest before the launch, which then has nothing to wait for.
   std::string Begin(uint64_t number);
-  // Copies what is behind it. `is_changed` says whether it changed a buffer.
+  // Copies the buffers after the launch. `is_changed` becomes true if it changed a buffer.
   std::string End(bool& is_changed);
 
  private:
@@ -49,7 +49,7 @@ class ClLaunch {
     std::string name;
     std::string type;
     cl_mem memory = nullptr;
-    // Where it lies in the buffer that it is cut out of, which may be itself.
+    // The buffer that contains it, possibly itself, and its offset there.
     cl_mem parent = nullptr;
     uint64_t begin = 0;
     uint64_t hash = 0;

@@ -5,7 +5,7 @@
 namespace attune::capture {
 namespace {
 
-// Null for one that no device takes: whoever names it is told by OpenCL.
+// Null for an index that no device accepts: OpenCL itself reports the error.
 ClArgument* Place(ClKernel& kernel, cl_uint index) {
   if (index >= kMostArguments) return nullptr;
   if (index >= kernel.arguments.size()) kernel.arguments.resize(index + 1);

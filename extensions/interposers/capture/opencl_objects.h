@@ -1,5 +1,5 @@
-// What a program has told OpenCL that OpenCL tells nobody: the arguments of its kernels, and which
-// numbers are memory objects.
+// State that a program has set and OpenCL does not return: the arguments of its kernels, and which
+// values are memory objects.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace attune::capture {
 
 struct ClArgument {
   bool is_set = false;
-  bool is_pointer = false;  // To shared virtual memory.
+  bool is_pointer = false;  // Points to shared virtual memory.
   size_t size_bytes = 0;
   bool has_value = false;
   std::vector<unsigned char> value;
 };
 
-// What a kernel is: its function, and a hash of what that was compiled from.
+// The identity of a kernel: its function, and a hash of its source or binary.
 struct ClIdentity {
   std::string function;
   uint64_t code = 0;
@@ -39,18 +39,18 @@ class ClObjects {
  public:
   void SetArgument(cl_kernel kernel, cl_uint index, size_t size_bytes, const void* value);
   void SetPointer(cl_kernel kernel, cl_uint index);
-  // A new object, which may have the handle of one that is gone.
+  // A new object can have the handle of a destroyed one.
   void Forget(cl_kernel kernel);
   void Copy(cl_kernel from, cl_kernel to);
   ClKernel Of(cl_kernel kernel);
-  // What `ask` says, the first time. OpenCL copies the whole source for it.
+  // The result of `ask`, cached: OpenCL copies the whole source for it.
   ClIdentity IdentityOf(cl_kernel kernel, const std::function<ClIdentity()>& ask);
 
   void AddMemory(cl_mem memory);
   void RemoveMemory(cl_mem memory);
   bool IsMemory(cl_mem memory);
 
-  // Events that the program itself will complete, at which a command may wait.
+  // Events that the program itself completes; a command may wait for them.
   void AddUserEvent(cl_event event);
   void CompleteUserEvent(cl_event event);
   bool HasUserEvents();
@@ -62,7 +62,7 @@ class ClObjects {
   std::unordered_map<cl_event, bool> user_events_;
 };
 
-// Of this process; never destroyed.
+// One per process; never destroyed.
 ClObjects& TheClObjects();
 
 }  // namespace attune::capture

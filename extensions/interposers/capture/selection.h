@@ -1,4 +1,4 @@
-// Which launches are taken: the first of each kernel, as long as they differ and change anything.
+// Selects launches: the first ones of each kernel that differ and change a buffer.
 #pragma once
 
 #include <sys/types.h>
@@ -12,47 +12,47 @@
 
 namespace attune::capture {
 
-// A kernel is its name and what it was compiled from. Thread-safe. In a process that was forked it
-// begins anew.
+// A kernel is its name and its compiled code. Thread-safe. Starts anew in a forked process.
 class Selection {
  public:
   struct Turn {
     bool is_wanted = false;
-    uint64_t number = 0;  // Of this launch among those of the kernel, from 1.
+    uint64_t number = 0;  // Index of this launch of the kernel, from 1.
   };
 
-  // A launch begins. `code` is of what the kernel was compiled from.
+  // A launch begins. `code` is a hash of the source or binary of the kernel.
   Turn Begin(const std::string& kernel, uint64_t code);
-  // Whether no launch like this one was taken before: `shape` is of its geometry and its arguments.
+  // True if no launch like this one was taken before. `shape` is a hash of its geometry and its
+  // arguments.
   bool IsNew(const std::string& kernel, uint64_t code, uint64_t shape);
   void NoteTaken(const std::string& kernel, uint64_t code, uint64_t shape);
-  // It ran and changed nothing, so that there is nothing to check. Told at the end, if no other one
-  // did.
+  // The launch changed nothing, so that there is nothing to check. Reported at the end, if no other
+  // launch changed anything.
   void NoteUnchanged(const std::string& kernel, uint64_t code);
-  // Tells the reason, once for each kernel.
+  // Reports the reason, once per kernel.
   void NoteRefused(const std::string& kernel, uint64_t code, const std::string& reason);
-  // Tells how many launches there were.
+  // Reports the numbers of launches.
   void Finish();
 
  private:
-  // A launch costs a copy of all that it is given: a kernel that never changes anything, or cannot
-  // be captured, is left alone after so many.
+  // Each try copies all inputs of a launch: after so many, a kernel that never changes anything or
+  // cannot be captured is left alone.
   static constexpr uint64_t kMostTries = 16;
 
   struct Kernel {
     uint64_t launches = 0;
     uint64_t tries = 0;
-    uint64_t unchanged = 0;    // Of the tries.
+    uint64_t unchanged = 0;    // Out of `tries`.
     std::set<uint64_t> taken;  // Shapes.
     std::set<std::string> reasons;
   };
 
   std::mutex mutex_;
-  pid_t process_ = 0;  // That the launches are of.
+  pid_t process_ = 0;  // The process of the launches.
   std::map<std::pair<std::string, uint64_t>, Kernel> kernels_;
 };
 
-// Of this process; never destroyed.
+// One per process; never destroyed.
 Selection& TheSelection();
 
 }  // namespace attune::capture

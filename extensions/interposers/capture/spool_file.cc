@@ -39,7 +39,7 @@ void NoteEvent(std::string_view kernel, std::string_view word, std::string_view 
   line.back() = '\n';
   // One write, so that lines of several threads do not mix.
   const ssize_t written = file.valid() ? ::write(file.get(), line.data(), line.size()) : -1;
-  // A disk that is full, for one, which is why there is something to tell.
+  // The write may fail because the disk is full, which is worth a report.
   if (written == static_cast<ssize_t>(line.size()) || word != kRefused) return;
   interposer::Say("Not captured: %s: %s.", std::string(kernel).c_str(), std::string(text).c_str());
 }

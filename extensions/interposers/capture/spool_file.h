@@ -1,4 +1,4 @@
-// The file of one launch while it is written, in the folder that `attune capture` reads afterwards.
+// The file of one launch during writing, in the folder that `attune capture` reads afterwards.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace attune::capture {
 
-// Adds the line to the events of this process. A reason that cannot be written goes to standard
+// Adds the line to the events of this process. Prints a reason that cannot be written to standard
 // error.
 void NoteEvent(std::string_view kernel, std::string_view word, std::string_view text);
 
-// A file that is not committed is removed. Every function returns false once
-// one has failed, and error() says why.
+// Removes a file that is not committed. Every function returns false after one has failed, and
+// error() says why.
 class SpoolFile {
  public:
   SpoolFile() = default;
@@ -32,17 +32,17 @@ class SpoolFile {
     return Put(tag, index, {reinterpret_cast<const char*>(&value), sizeof value});
   }
 
-  // Copies bytes [at, at + size) of a buffer to `memory`; what failed in words, or empty.
+  // Copies bytes [at, at + size) of a buffer to `memory`; returns the error in words, or empty.
   using Reader = std::function<std::string(size_t at, size_t size, void* memory)>;
-  // What the buffer of argument `index` holds before the launch, read in parts. `hash` becomes that
-  // of all of it.
+  // Stores the buffer of argument `index` before the launch, read in parts. `hash` becomes that of
+  // all of it.
   bool PutBefore(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t& hash);
-  // The same behind the launch. If it has still the hash `before`, nothing stays of the record;
-  // else `is_changed` becomes true.
+  // Stores the same buffer after the launch. If its hash is still `before`, removes the record;
+  // else sets `is_changed`.
   bool PutAfter(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t before,
                 bool& is_changed);
 
-  // The launch is whole: whoever looks for launches finds it.
+  // The launch is complete: readers of the spool can find it.
   bool Commit();
 
   const std::string& error() const { return error_; }
@@ -56,7 +56,7 @@ class SpoolFile {
   bool CheckFile();
 
   UniqueFd fd_;
-  std::string path_;  // Of the temporary file.
+  std::string path_;  // The temporary file.
   std::string error_;
 };
 

@@ -1,5 +1,4 @@
-// What becomes of a launch, in OpenCL and CUDA alike: it is made, and stored if it is one that is
-// asked for.
+// Makes a launch, in OpenCL and CUDA alike, and stores it if it was requested.
 #pragma once
 
 #include <shared_mutex>
@@ -9,12 +8,12 @@
 
 namespace attune::capture {
 
-// Held alone while a launch is stored: kernels of other threads do not write meanwhile. Never
-// destroyed.
+// Held exclusively while a launch is stored, so that kernels of other threads do not write
+// meanwhile. Never destroyed.
 std::shared_mutex& Launching();
 
-// Launches by `launch`, which returns `success` if it did, and stores what `make_launch` makes: a
-// ClLaunch or a CudaLaunch.
+// Launches by `launch`, which returns `success` if it succeeded, and stores a ClLaunch or a
+// CudaLaunch from `make_launch`.
 template <class MakeLaunch, class Launch, class Code>
 Code Store(const std::string& function, uint64_t code, const MakeLaunch& make_launch,
            const Launch& launch, Code success) {

@@ -19,13 +19,13 @@ bool Bind(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// Two steps, so that what cuda.h renames is looked up under its new name.
+// Two steps, so that a name that cuda.h redefines is looked up under its new name.
 #define ATTUNE_CUDA_TEXT(NAME) #NAME
 #define ATTUNE_CUDA_BIND(LIBRARY, NAME, FUNCTION) Bind(LIBRARY, ATTUNE_CUDA_TEXT(NAME), FUNCTION)
 
 }  // namespace
 
-// The program has loaded it by the time that it has a handle.
+// The program has loaded the driver by the time it has a handle.
 bool DeviceRuntimes::FindDriver() {
   if (has_driver_.load(std::memory_order_acquire)) return true;
   const interposer::Locked lock(opening_);
@@ -65,11 +65,11 @@ attune_runtime* DeviceRuntimes::Create(CUdevice device) const {
   std::snprintf(name, sizeof name, "cuda:%d", device);
   attune_options options = {};
   options.device = name;
-  // Tuning in the background would take the program's own device from it.
+  // Tuning in the background would compete for the program's own device.
   options.policy = ATTUNE_NEVER;
   options.known_only = 1;
   options.ieee_special_values = 1;
-  // Allocating would end what another stream captures, unless this thread says that it may.
+  // Allocating would end the capture of another stream, unless this thread relaxes its mode.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   exchange_mode_(&mode);
   attune_runtime* runtime = interposer::the_service.Create(options);
@@ -98,7 +98,7 @@ Outcome DeviceRuntimes::Open(void* queue, CUcontext context, attune_runtime*& ru
   if (get_device_(&device) != CUDA_SUCCESS || !IsPrimary(context, device)) {
     return Outcome::kContext;
   }
-  // What a run time does when it is created must not become part of a graph.
+  // Creating a run time must not become part of a graph.
   if (IsCaptured(queue)) return Outcome::kCapture;
   const interposer::Locked lock(opening_);
   const int count = count_.load(std::memory_order_acquire);

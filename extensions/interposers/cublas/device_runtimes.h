@@ -12,12 +12,12 @@
 
 namespace attune::cublas {
 
-// Thread-safe and constant-initialised. A run time is created at the first product on its device.
-// attune computes in a device's primary context, as CUDA's run time API does; a program with
-// contexts of its own is left alone.
+// Thread-safe and constant-initialised. Creates a run time at the first product on its device.
+// attune computes in a device's primary context, as CUDA's run time API does; programs with
+// contexts of their own keep the real function.
 class DeviceRuntimes {
  public:
-  // kServed, and the run time of the device that is current in this thread; else the reason.
+  // kServed and the run time of the device that is current in this thread, or the reason for none.
   // `queue` is the stream of the product.
   interposer::Outcome Find(void* queue, attune_runtime*& runtime);
 
@@ -33,12 +33,12 @@ class DeviceRuntimes {
   attune_runtime* Create(CUdevice device) const;
   interposer::Outcome Open(void* queue, CUcontext context, attune_runtime*& runtime);
   interposer::Outcome Answer(const Slot& slot, attune_runtime*& runtime) const;
-  // Whether `context` is the primary one of `device`.
+  // True if `context` is the primary one of `device`.
   bool IsPrimary(CUcontext context, CUdevice device) const;
 
   pthread_mutex_t opening_ = PTHREAD_MUTEX_INITIALIZER;
   std::atomic<bool> has_driver_ = false;
-  // Of libcuda.so.1, set before has_driver_.
+  // Functions of libcuda.so.1, set before has_driver_.
   decltype(&::cuCtxGetCurrent) get_current_ = nullptr;
   decltype(&::cuCtxGetDevice) get_device_ = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) retain_ = nullptr;
@@ -46,7 +46,7 @@ class DeviceRuntimes {
   decltype(&::cuStreamIsCapturing) is_capturing_ = nullptr;
   decltype(&::cuThreadExchangeStreamCaptureMode) exchange_mode_ = nullptr;
   std::atomic<int> count_ = 0;
-  Slot slots_[kMaxDevices];  // Of each device that was met, in the order of meeting.
+  Slot slots_[kMaxDevices];  // Per device, in the order of first use.
 };
 
 }  // namespace attune::cublas

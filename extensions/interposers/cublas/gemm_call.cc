@@ -7,12 +7,12 @@
 namespace attune::cublas {
 namespace {
 
-// The mode is a number in the low bits, with a flag above it that only forbids what attune never
-// does: to add partial sums in a type narrower than f32.
+// The mode is a number in the low bits. The flag above it forbids something that attune never does:
+// adding partial sums in a type narrower than f32.
 constexpr int kModeMask = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION - 1;
 
 constexpr int32_t kWidestLoadBytes = 16;
-constexpr int32_t kSeenBytes = 64;  // What the run time looks for.
+constexpr int32_t kSeenBytes = 64;  // The alignment that the run time detects.
 
 bool IsOperation(cublasOperation_t operation) {
   return operation == CUBLAS_OP_N || operation == CUBLAS_OP_T || operation == CUBLAS_OP_C;
@@ -21,7 +21,7 @@ bool IsOperation(cublasOperation_t operation) {
 // Conjugating real numbers does nothing.
 bool IsTransposed(cublasOperation_t operation) { return operation != CUBLAS_OP_N; }
 
-// Of A and B, and of C.
+// The type of A and B, if that of C goes with it.
 bool FindType(cudaDataType type, cudaDataType c_type, int32_t& found) {
   if (type == CUDA_R_8I) {
     found = ATTUNE_I8;
@@ -67,7 +67,7 @@ Outcome FindMath(int32_t type, cublasComputeType_t compute, cublasMath_t handle_
                  int32_t& math) {
   const int mode = static_cast<int>(handle_math) & kModeMask;
   if (type == ATTUNE_F32) return FindMathOfF32(compute, mode, math);
-  // The other modes of a handle are for f32 alone.
+  // The other modes of a handle apply to f32 alone.
   math = ATTUNE_STRICT;
   if (mode == CUBLAS_PEDANTIC_MATH || mode == CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH) {
     return Outcome::kMath;

@@ -1,5 +1,5 @@
-// One call of a cuBLAS product as a problem of attune, or the reason why it is none. Pure: what a
-// handle says is an argument.
+// One call of a cuBLAS product as a problem of attune, or the reason why it is none. Pure: the
+// state of the handle is an argument.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace attune::cublas {
 using interposer::Outcome;
 using interposer::Product;
 
-// What a handle says of the products that are computed with it.
+// The state of a handle that applies to its products.
 struct HandleState {
   cudaStream_t stream = nullptr;
   cublasPointerMode_t pointer_mode = CUBLAS_POINTER_MODE_HOST;
@@ -29,11 +29,11 @@ struct Operand {
   int64_t stride;  // Elements from one matrix of the batch to the next.
 };
 
-// The arguments of a column-major product, whatever function they were given to.
+// The arguments of a column-major product, from any of the functions.
 struct GemmCall {
   cublasOperation_t trans_a, trans_b;
   int64_t m, n, k;
-  const void* alpha;  // Of the type that the computation scales with, as beta.
+  const void* alpha;  // Type of the computation's scale, as beta.
   Operand a, b;
   const void* beta;
   Operand c;  // Written to.
@@ -41,15 +41,15 @@ struct GemmCall {
   cublasComputeType_t compute;
 };
 
-// kServed if attune may compute the call, and then `product` is the whole of it; else the reason.
+// kServed if attune can compute the call, and then `product` is complete; else the reason.
 Outcome Describe(const GemmCall& call, const HandleState& handle, Product& product);
 
-// The queue of attune that is this stream: 0 is the legacy default stream for cuBLAS.
+// The queue of attune for this stream: 0 is the legacy default stream for cuBLAS.
 void* QueueOf(cudaStream_t stream);
 
-// What to say of where the operands start: 16 if all do at multiples of that and not of 64, else 0,
-// from which the run time sees for itself whether it is 64. cuBLAS takes its widest loads, of 16
-// bytes, wherever it may, and a problem that allowed none would be tuned to less than that.
+// The alignment to report for the operands: 16 if all start at multiples of 16 but not all of 64,
+// else 0, for which the run time itself detects 64. cuBLAS uses its widest loads, of 16 bytes,
+// wherever it can; a problem without them would be tuned to less than that.
 int32_t AlignmentOf(const attune_arguments& arguments);
 
 }  // namespace attune::cublas

@@ -19,7 +19,7 @@ constexpr cublasComputeType_t kComputeOf = CUBLAS_COMPUTE_32F;
 template <>
 constexpr cublasComputeType_t kComputeOf<double> = CUBLAS_COMPUTE_64F;
 
-// The types of the real functions; the header has others under some of their names.
+// The types of the real functions; the header declares others under some of their names.
 template <class T, class Int>
 using Gemm = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, Int m, Int n,
                             Int k, const T* alpha, const T* a, Int lda, const T* b, Int ldb,
@@ -45,7 +45,7 @@ using StridedGemmEx = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOp
                                      cudaDataType c_type, Int ldc, long long int stride_c,
                                      Int batch_count, cublasComputeType_t, cublasGemmAlgo_t);
 
-// False for a handle that is none.
+// False for an invalid handle.
 bool Read(const Binding& binding, cublasHandle_t handle, HandleState& state) {
   return binding.Companion<decltype(cublasGetStream_v2)>(0)(handle, &state.stream) ==
              CUBLAS_STATUS_SUCCESS &&
@@ -55,7 +55,7 @@ bool Read(const Binding& binding, cublasHandle_t handle, HandleState& state) {
              CUBLAS_STATUS_SUCCESS;
 }
 
-// An algorithm by its number is a wish that attune cannot fulfil.
+// attune cannot honour a request for an algorithm by number.
 bool IsDefault(cublasGemmAlgo_t algorithm) {
   return algorithm == CUBLAS_GEMM_DEFAULT || algorithm == CUBLAS_GEMM_DEFAULT_TENSOR_OP;
 }
@@ -80,7 +80,7 @@ bool TryToServe(const RealFunction& real, const Binding& binding, cublasHandle_t
 #define ATTUNE_CUBLAS_ENTRY \
   extern "C" __attribute__((visibility("default"))) cublasStatus_t CUBLASWINAPI
 
-// What every entry point does. Behind `real`, the arguments of TryToServe().
+// The body of every entry point. `real` is followed by the arguments of TryToServe().
 #define ATTUNE_CUBLAS_BIND(NAME)                                  \
   using namespace attune::cublas;                                 \
   static constinit RealFunction real(#NAME, kReaders);            \

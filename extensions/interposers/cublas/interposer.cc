@@ -7,7 +7,7 @@ namespace {
 
 constinit DeviceRuntimes the_runtimes;
 
-// Run times are created for the devices that come.
+// Run times are created on demand, per device.
 bool PrepareNothing(interposer::Service&) { return true; }
 
 bool BeginToServe() {

@@ -1,4 +1,4 @@
-// Which products of cuBLAS are for attune, and what computes them.
+// Selects the products of cuBLAS that attune computes, and computes them.
 #pragma once
 
 #include "extensions/interposers/cublas/device_runtimes.h"
@@ -8,9 +8,9 @@
 
 namespace attune::cublas {
 
-// For the time in which a real function runs on this thread: cuBLAS computes its own products with
-// cuBLASLt, and those calls arrive here again. They reach the real function at once and uncounted,
-// as they do where cuBLAS calls from a function that is not one of ours (Binding::is_cublas).
+// Marks that a real function runs on this thread: cuBLAS computes its own products with cuBLASLt,
+// and those calls arrive here again. They reach the real function at once and uncounted, as do
+// calls of cuBLAS from a function that is not interposed (Binding::is_cublas).
 class Passing {
  public:
   Passing() : before_(is_passing_) { is_passing_ = true; }
@@ -26,12 +26,13 @@ class Passing {
   bool before_;
 };
 
-// Whether a call that is bound so is for attune at all. Counts those that are not, but for those of
-// cuBLAS itself.
+// True if attune wants calls with this binding. Counts those it does not, except calls from cuBLAS
+// itself.
 bool Wants(const Binding& binding);
 
-// Computes the product on the device that is current in this thread. False if the real function has
-// to, for `outcome` or another reason; then nothing of C was written. Adds the alignment.
+// Computes the product on the device that is current in this thread. Returns false if the real
+// function must do it, for `outcome` or another reason; then nothing of C was written. Adds the
+// alignment.
 bool Serve(const RealFunction& real, Outcome outcome, Product& product);
 
 }  // namespace attune::cublas

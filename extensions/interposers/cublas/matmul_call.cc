@@ -73,7 +73,7 @@ GemmCall GemmOf(const MatmulCall& call) {
           .compute = call.operation.compute};
 }
 
-// attune adds what is in C before; cuBLASLt can add another matrix.
+// attune adds the previous content of C; cuBLASLt can add another matrix.
 bool IsInPlace(const MatmulCall& call) {
   return call.c == call.d && call.c_layout == call.d_layout;
 }
@@ -99,7 +99,7 @@ Outcome Describe(const MatmulCall& call, Product& product) {
   if (outcome != Outcome::kServed) return outcome;
   if (product.arguments.beta != 0 && !IsInPlace(call)) return Outcome::kLayout;
   const uint32_t epilogue = call.operation.epilogue;
-  // cuBLASLt has none for integers, and says so.
+  // cuBLASLt has none for integers, and reports that.
   if (product.gemm.type == ATTUNE_I8 && epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
     return Outcome::kEpilogue;
   }

@@ -1,5 +1,5 @@
-// One call of cublasLtMatmul as a problem of attune, or the reason why it is none. Pure: what the
-// opaque descriptors hold is an argument.
+// One call of cublasLtMatmul as a problem of attune, or the reason why it is none. Pure: the
+// content of the opaque descriptors is an argument.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attune::cublas {
 
-// What a cublasLtMatrixLayout_t holds.
+// The content of a cublasLtMatrixLayout_t.
 struct MatrixLayout {
   cudaDataType type = CUDA_R_32F;
   int32_t order = CUBLASLT_ORDER_COL;
@@ -25,7 +25,7 @@ struct MatrixLayout {
   friend bool operator==(const MatrixLayout&, const MatrixLayout&) = default;
 };
 
-// What a cublasLtMatmulDesc_t holds, as far as attune could do it.
+// The content of a cublasLtMatmulDesc_t, as far as attune supports it.
 struct MatmulOperation {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType scale_type = CUDA_R_32F;
@@ -35,10 +35,10 @@ struct MatmulOperation {
   cublasOperation_t trans_c = CUBLAS_OP_N;
   int32_t fill_mode = CUBLAS_FILL_MODE_FULL;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const void* bias = nullptr;  // These three are read only if the epilogue adds a bias.
-  int32_t bias_type = -1;      // That of D.
+  const void* bias = nullptr;  // Read with the next two only if the epilogue adds it.
+  int32_t bias_type = -1;      // The type of D.
   int64_t bias_stride = 0;
-  bool has_scales = false;  // Of A, B, C or D, or the largest element of D is asked for.
+  bool has_scales = false;  // A, B, C or D has one, or the maximum of D is requested.
 };
 
 struct MatmulCall {
@@ -56,11 +56,11 @@ struct MatmulCall {
   cudaStream_t stream;
 };
 
-// Whether attune has this epilogue. GELU it has not: the library's is the tanh form.
+// True if attune has this epilogue. It lacks GELU: the library's is the tanh form.
 bool IsKnownEpilogue(uint32_t epilogue);
 bool AddsBias(uint32_t epilogue);
 
-// kServed if attune may compute the call, and then `product` is the whole of it; else the reason.
+// kServed if attune can compute the call, and then `product` is complete; else the reason.
 Outcome Describe(const MatmulCall& call, Product& product);
 
 }  // namespace attune::cublas

@@ -1,4 +1,4 @@
-// cublasLtMatmul: the product of cuBLASLt, whose arguments are in descriptors.
+// cublasLtMatmul: the product of cuBLASLt, with arguments in descriptors.
 
 #include "extensions/interposers/cublas/interposer.h"
 #include "extensions/interposers/cublas/matmul_call.h"
@@ -20,7 +20,7 @@ struct Descriptors {
   cublasLtMatrixLayout_t a, b, c, d;
 };
 
-// Completes `call`, which has the operands, with what the descriptors hold.
+// Completes `call`, which has the operands, from the descriptors.
 Outcome Read(const MatmulReader& reader, const Descriptors& from, MatmulCall& call) {
   if (!reader.Read(from.operation, call.operation)) return Outcome::kInvalid;
   if (!IsKnownEpilogue(call.operation.epilogue)) return Outcome::kEpilogue;
@@ -46,7 +46,7 @@ bool TryToServe(const RealFunction& real, const Binding& binding, const Descript
 }  // namespace
 }  // namespace attune::cublas
 
-// The program's choice of an algorithm is not followed: it is what the library's heuristic gave it.
+// Ignores the program's choice of an algorithm: it came from the library's heuristic.
 extern "C" __attribute__((visibility("default"))) cublasStatus_t CUBLASWINAPI cublasLtMatmul(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const void* alpha, const void* a,
     cublasLtMatrixLayout_t a_layout, const void* b, cublasLtMatrixLayout_t b_layout,

@@ -9,7 +9,7 @@ bool ReadOne(Get get, Descriptor descriptor, Attribute attribute, Value& value) 
   return get(descriptor, attribute, &value, sizeof value, &written) == CUBLAS_STATUS_SUCCESS;
 }
 
-// One that older libraries do not know, and then cannot have been set.
+// Older libraries do not know the attribute, so it cannot have been set.
 template <class Get, class Descriptor, class Attribute, class Value>
 void ReadIfKnown(Get get, Descriptor descriptor, Attribute attribute, Value& value) {
   Value read = value;

@@ -13,7 +13,7 @@
 namespace attune::cublas {
 namespace {
 
-// The file of the object around `address` is libcublas.so.N or libcublasLt.so.N.
+// True if the file of the object around `address` is libcublas.so.N or libcublasLt.so.N.
 bool IsInCublas(const void* address) {
   char name[PATH_MAX];
   if (!interposer::NameOfObject(address, name, sizeof name)) return false;

@@ -8,14 +8,14 @@
 
 namespace attune::cublas {
 
-// Functions that have to come from the same library as the one that they are named after: they read
-// what its callers were given by that library.
+// Functions that must come from the same library as the one that they belong to: they read objects
+// that this library gave to its callers.
 constexpr int kMaxCompanions = 3;
 struct Companions {
   const char* names[kMaxCompanions];
 };
 
-// What calls out of one loaded object are bound to. Immutable once it can be seen.
+// The functions bound to calls from one loaded object. Immutable once published.
 struct Binding {
   uintptr_t begin = 0;  // The object.
   uintptr_t end = 0;
@@ -34,7 +34,7 @@ struct Binding {
   }
 };
 
-// One exported name. A process may hold two versions of cuBLAS, each used by other libraries, whose
+// One exported name. A process can hold two versions of cuBLAS, each used by other libraries. Their
 // handles must not be mixed, so each calling object has a binding of its own. Constant-initialised.
 // Thread-safe.
 class RealFunction {
@@ -44,9 +44,9 @@ class RealFunction {
 
   const char* name() const { return name_; }
 
-  // For `caller`, an address in the object that calls. Its function is null as long as no library
-  // that is loaded defines it, which is said once: a program that asked dlsym() for the name, and
-  // has no cuBLAS, found the one of this library.
+  // The binding for `caller`, an address in the calling object. Its function is null while no
+  // loaded library defines it, which is reported once: a program without cuBLAS that passed the
+  // name to dlsym() got the function of this library.
   const Binding& For(const void* caller) {
     const auto address = reinterpret_cast<uintptr_t>(caller);
     const int count = count_.load(std::memory_order_acquire);
@@ -57,8 +57,8 @@ class RealFunction {
   }
 
  private:
-  // Objects beyond these get the first binding; so do callers in no object, as compiled at run
-  // time, once there is one.
+  // Later objects get the first binding; so do callers in no object (code compiled at run time),
+  // once it exists.
   static constexpr int kMaxBindings = 8;
 
   const Binding& Bind(const void* caller);

@@ -21,14 +21,14 @@ bool HasSolver(const PerfRecord& record, std::string_view solver) {
                      [solver](const PerfItem& item) { return item.solver == solver; });
 }
 
-// The records of a perf-db by the keys that a find-db's would have in it.
+// The records of a perf-db by find-db keys.
 class PerfLookup {
  public:
   explicit PerfLookup(const PerfDb& db) : form_(db.form) {
     for (const PerfRecord& record : db.records) entries_.emplace(record.key, Entry{&record});
   }
 
-  // Null if there is none. Remembers that it was looked for.
+  // Null if there is none. Caches failed lookups.
   const PerfRecord* Find(const std::string& find_key) {
     std::string key = find_key;
     if (form_ == PerfKeyForm::kPerfKey) {

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 
 const std::string kKey = "64-28-28-3x3-64-14-14-2-1x1-2x2-1x1-0-NCHW-FP16-F";
 const std::string kPerfKey = "2x64x28x28x1x3x3x1x64x2x1x1x0x2x2x0x1x1x0x0x1xNCHWxFP16xF";
-// A tunable solver and one that is not.
+// A tunable and a non-tunable solver.
 const std::string kRecord = kKey +
                             "=ConvAsm3x3U:1,0,miopenConvolutionFwdAlgoDirect;GemmFwdRest:2,0,"
                             "miopenConvolutionFwdAlgoGEMM\n";
@@ -74,7 +74,7 @@ TEST(ConsistencyTest, ParametersOfAProblemThatTheFindDbDoesNotHaveAreAFindingOfT
 }
 
 TEST(ConsistencyTest, TheOldestTextIsComparedByItsOwnKeys) {
-  // A problem of the same parameters but for its output.
+  // A problem that differs in its output only.
   const std::string other = "64-28-28-3x3-64-15-14-2-1x1-2x2-1x1-0-NCHW-FP16-F";
   const Checked checked = Check(kRecord, other + "=ConvAsm3x3U:1\n");
 
@@ -92,7 +92,7 @@ TEST(ConsistencyTest, WhatIsInOneOfSeveralDatabasesOfAKindIsThere) {
                      "miopenConvolutionFwdAlgoDirect\n",
                  ignored);
   const PerfDb tuned = ReadPerfDb(kPerfKey + "=ConvAsm3x3U:1\n", ignored);
-  // Of the second find-db, and of a problem that neither has.
+  // For the problem of the second find-db, and for one that neither has.
   const PerfDb more =
       ReadPerfDb(other + "=ConvOclDirectFwd:1\n" + kKey.substr(1) + "=ConvAsm3x3U:1\n", ignored);
   Findings of_first;
@@ -125,7 +125,7 @@ TEST(ConsistencyTest, WhereThereIsNothingToCompareNothingIsFound) {
   EXPECT_THAT(PlacesOf(findings), IsEmpty());
 }
 
-// Findings of kernels with these names, in rows 1, 2 and so on, and of a find-db.
+// Findings for kernels with these names, in rows 1, 2 and so on, and for a find-db.
 struct CheckedKernels {
   Findings of_find_db;
   Findings of_kernels;

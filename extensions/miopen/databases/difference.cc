@@ -57,7 +57,7 @@ FindDifference Difference(const FindDb& before, const FindDb& after) {
       (old_answer == nullptr ? difference.added : difference.removed).push_back(record.key);
       continue;
     }
-    // What MIOpen passes over is compared where there is nothing else on both sides.
+    // Items that MIOpen passes over are compared if both sides have nothing else.
     const FindItem& old_best = old_answer != nullptr ? *old_answer : Quickest(*found->second);
     const FindItem& new_best = new_answer != nullptr ? *new_answer : Quickest(record);
     const FindChange change{record.key, old_best.solver, new_best.solver, old_best.time_ms,

@@ -1,4 +1,4 @@
-// What became of a database: which records are new, gone, faster, slower.
+// Changes of a database: which records are new, gone, faster, slower.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ struct FindChange {
 };
 
 struct FindDifference {
-  // Keys, in order of appearance. What MIOpen passes over all items of is no record.
+  // Keys, in order of appearance. A record of which MIOpen passes over all items does not count.
   std::vector<std::string> added;
   std::vector<std::string> removed;
   std::vector<FindChange> faster;  // Largest factor first.
   std::vector<FindChange> slower;
   std::vector<FindChange> other_solver;  // Equally fast by another one.
   size_t unchanged = 0;                  // The same solver in the same time.
-  // Geometric mean of before / after over all that both know; 1 if there is none.
+  // Geometric mean of before / after over all records that both have; 1 if there are none.
   double speedup = 1;
 };
 FindDifference Difference(const FindDb& before, const FindDb& after);

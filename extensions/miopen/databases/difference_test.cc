@@ -57,7 +57,7 @@ TEST(DifferenceTest, RecordsAreComparedByTheirQuickestSolver) {
   EXPECT_NEAR(difference.speedup, std::pow(2 * 0.5 * 1 * 1 * 3, 1 / 5.0), 1e-12);
 }
 
-// One item of each solver that is named, in `ms`, as MIOpen's databases have them.
+// One item for each named solver, in `ms`, as in MIOpen's databases.
 FindRecord Living(int batch, const std::vector<std::pair<std::string, double>>& items) {
   FindRecord record = Record(batch, items);
   for (FindItem& item : record.items) item.algorithm = "miopenConvolutionFwdAlgoGEMM";
@@ -65,7 +65,7 @@ FindRecord Living(int batch, const std::vector<std::pair<std::string, double>>& 
 }
 
 TEST(DifferenceTest, WhatMiopenPassesOverIsNoQuickest) {
-  // The first is a solver that MIOpen has no more.
+  // MIOpen no longer has the first solver.
   const FindDb before = {{Living(1, {{"ConvHipImplicitGemmV4Fwd", 0.1}, {"GemmFwdRest", 1}}),
                           Living(2, {{"ConvHipImplicitGemmV4Fwd", 0.1}}),
                           Living(3, {{"GemmFwdRest", 1}}),

@@ -6,7 +6,7 @@
 namespace attune::miopen {
 namespace {
 
-// As the sources of MIOpen up to 3.3 name them, the same since these solvers are there.
+// From the sources of MIOpen up to 3.3, unchanged since these solvers exist.
 constexpr KernelSource kSources[] = {
     {"ConvAsm1x1U", "conv1x1u.s"},
     {"ConvAsm1x1UV2", "conv1x1u_stride2.s"},

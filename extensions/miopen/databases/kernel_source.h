@@ -1,4 +1,4 @@
-// Which source file a solver's kernel is compiled from, where that is certain.
+// The source file of a solver's kernel, where that is certain.
 #pragma once
 
 #include <span>
@@ -8,14 +8,14 @@ namespace attune::miopen {
 
 struct KernelSource {
   std::string_view solver;
-  std::string_view file;  // Every choice of the solver has a kernel of it, and no other solver has.
+  std::string_view file;  // Unique to the solver; in every choice.
 };
 
-// Sorted by solver. Left out are solvers whose file depends on the GPU, the type or the problem
-// (Winograd, implicit GEMM), that compile several, or whose file another solver compiles, too.
+// Sorted by solver. Omits solvers that compile several files or one shared with another solver, and
+// those with a file that depends on the GPU, the type or the problem (Winograd, implicit GEMM).
 std::span<const KernelSource> KnownKernelSources();
 
-// Empty where it is not known.
+// Empty if unknown.
 std::string_view KernelSourceOf(std::string_view solver);
 
 }  // namespace attune::miopen

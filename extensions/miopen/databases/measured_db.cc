@@ -49,7 +49,7 @@ Result<Translated> Translate(const MeasuredResult& result) {
                     result.workspace_bytes};
 }
 
-// By the text of the key; of each solver the quickest.
+// By the text of the key; the quickest result of each solver.
 using ByKey = std::map<std::string, std::map<std::string, Translated>>;
 
 ByKey TranslateAll(std::span<const MeasuredResult> results, LeftOut& left_out) {
@@ -72,7 +72,7 @@ ByKey TranslateAll(std::span<const MeasuredResult> results, LeftOut& left_out) {
 FindItem ItemOf(const Translated& result) {
   FindItem item;
   item.solver = result.choice.solver;
-  // As many digits as MIOpen writes of its own times.
+  // The same number of digits as MIOpen's own times.
   item.time = fmt::format("{:.6g}", result.time_ms);
   item.time_ms = result.time_ms;
   item.workspace_bytes = result.workspace_bytes;
@@ -80,7 +80,7 @@ FindItem ItemOf(const Translated& result) {
   return item;
 }
 
-// What the record already has for the solver of `item`; null if nothing.
+// The record's present item for the solver of `item`; null if none.
 const PerfItem* Standing(const PerfRecord& record, const PerfItem& item) {
   const auto found =
       std::find_if(record.items.begin(), record.items.end(),

@@ -1,5 +1,5 @@
-// Databases for MIOpen of what was measured here with its solvers. docs/formats/miopen.md, *What
-// was measured*.
+// Databases for MIOpen, made from measurements of its solvers by attune. docs/formats/miopen.md,
+// *What was measured*.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ struct MeasuredResult {
   int64_t workspace_bytes = 0;
 };
 
-// How many results cannot be written, by the sentence that says why.
+// The number of results that cannot be written, by a sentence with the reason.
 using LeftOut = std::map<std::string, int64_t>;
 
-// Of each solver of each problem the quickest result, in generation 2. Results of other solvers
-// than MIOpen's, of solvers that it does not have or has no more, and of problems that its keys do
-// not name are left out. Adds to `left_out`.
+// The quickest result of each solver of each problem, in generation 2. Omits results of other
+// solvers than MIOpen's, of solvers that it lacks or has dropped, and of problems that its keys do
+// not name. Adds to `left_out`.
 FindDb FindDbOf(std::span<const MeasuredResult> results, LeftOut& left_out);
 
-// The parameters of the same results; those with a solver's default ones have none to be written.
-// Of problems that share a key of a perf-db the first one in order of the keys of a find-db counts,
-// and parameters of the others that differ from it are left out.
+// The parameters of the same results; those with a solver's default ones have none to write. Of
+// problems that share a perf-db key, the first in order of find-db keys counts; differing
+// parameters of the others are left out.
 PerfDb PerfDbOf(std::span<const MeasuredResult> results, LeftOut& left_out);
 
 }  // namespace attune::miopen

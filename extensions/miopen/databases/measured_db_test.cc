@@ -102,8 +102,8 @@ TEST(MeasuredDbTest, WhatCannotBeWrittenIsCountedByItsReason) {
                   Pair("host.onednn-conv is no solver of MIOpen's.", 2)));
 }
 
-// With a stride of 2 images of 55 and of 56 give an output of 28, all that a perf-db's key for the
-// gradient of the data has.
+// With a stride of 2, images of 55 and of 56 give an output of 28, the only extent in a perf-db's
+// key for the gradient of the data.
 TEST(MeasuredDbTest, ProblemsThatShareAKeyOfAPerfDbCannotHaveTwoParameters) {
   const std::string smaller = "64-28-28-3x3-64-55-55-32-1x1-2x2-1x1-0-NCHW-FP32-B";
   const std::string larger = "64-28-28-3x3-64-56-56-32-1x1-2x2-1x1-0-NCHW-FP32-B";

@@ -10,7 +10,7 @@
 namespace attune::miopen {
 namespace {
 
-// The best time of each solver under each key of a perf-db: several problems share one.
+// The best time of each solver under each key of a perf-db, which several problems share.
 class Times {
  public:
   explicit Times(const FindDb* db) {
@@ -74,7 +74,7 @@ class PerfMerger {
     const bool is_faster =
         new_ms.has_value() && (!standing_ms.has_value() || *new_ms < *standing_ms);
     if (known->params == item.params) {
-      // The best time of these parameters is what others have to beat.
+      // The best time of these parameters is the one to beat.
       if (is_faster) owner = source;
       return;
     }
@@ -124,12 +124,12 @@ MergedFindDb Merge(std::span<const FindDb* const> databases, Generation generati
     FindRecord all{std::string(key), {}, 0};
     for (const Candidate& candidate : candidates) all.items.push_back(*candidate.item);
     FindRecord record = Converted(all, generation);
-    // What is left is in the same order, and of equal solvers it is the first.
+    // The remaining items keep their order, and of equal solvers the first remains.
     std::vector<size_t>& sources = merged.sources.emplace_back();
     for (const FindItem& item : record.items) {
       const auto first =
           std::find_if(candidates.begin(), candidates.end(), [&item](const Candidate& candidate) {
-            // Not by the algorithm, whose name may be another one now.
+            // Does not compare the algorithm: its name may have changed.
             return candidate.item->solver == item.solver && candidate.item->time == item.time &&
                    candidate.item->workspace_bytes == item.workspace_bytes;
           });

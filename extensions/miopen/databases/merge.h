@@ -1,5 +1,4 @@
-// Databases of one GPU made one. What is taken is the fastest that any of them has, never the last
-// that was read.
+// Merges databases of one GPU. Takes the fastest entry of any, never the last one read.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +14,16 @@ namespace attune::miopen {
 
 struct MergedFindDb {
   FindDb db;
-  // For each item of each record, which of the databases it is from.
+  // The index of the source database, for each item of each record.
   std::vector<std::vector<size_t>> sources;
 };
 
-// Of each solver of each problem the fastest time; the first of equal ones. Records are of
+// The fastest time of each solver of each problem; the first of equal ones. Records are of
 // `generation`, in the order in which their keys came.
 MergedFindDb Merge(std::span<const FindDb* const> databases, Generation generation);
 
 struct PerfSource {
-  const PerfDb* db = nullptr;     // Of one form with the others, not kFindKey.
+  const PerfDb* db = nullptr;     // All of one form, not kFindKey.
   const FindDb* times = nullptr;  // Measured with the parameters of `db`; null: unknown.
 };
 
@@ -32,14 +31,14 @@ struct PerfSource {
 enum class PerfReason {
   kFaster,  // They are no slower.
   kTimed,   // They have a valid time, and the others none.
-  kFirst,   // Nobody has a time, and they stood first.
+  kFirst,   // Neither has a time; these came first.
 };
 
 // Parameters of one solver for one problem that differ between databases.
 struct PerfConflict {
   std::string key;
   std::string solver;
-  size_t taken = 0;  // Which of the databases.
+  size_t taken = 0;  // Index of the database.
   size_t left = 0;
   PerfReason reason = PerfReason::kFirst;
 };
@@ -50,8 +49,8 @@ struct MergedPerfDb {
   std::vector<PerfConflict> conflicts;
 };
 
-// Where parameters differ, those of the faster time are taken; those without one lose against any
-// that has, and of those without the first is taken. Of databases with the same ones the fastest
+// If parameters differ, takes those of the faster time. Parameters without a time lose against any
+// with one; if none has a time, the first ones win. Of databases with equal parameters the fastest
 // counts.
 MergedPerfDb Merge(std::span<const PerfSource> databases);
 

@@ -248,7 +248,7 @@ TEST(PerfDbMergeTest, EqualParametersAreNoConflictAndOfTheFirst) {
 }
 
 TEST(PerfDbMergeTest, ParametersThatSeveralHaveAreOfTheFastestOfThem) {
-  // The second has those of the first, and measured them in less time than the third did its own.
+  // The second has the same parameters as the first, with a lower time than that of the third.
   const PerfDb same = PerfDbOf(kPerfKey + "=ConvAsm3x3U:1\n");
   const PerfDb other = PerfDbOf(kPerfKey + "=ConvAsm3x3U:2\n");
   const FindDb slow = FindDbOf(kKey + "=" + Direct("9") + "\n");

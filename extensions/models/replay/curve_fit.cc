@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-// Points that the fit gives one height.
+// Points to which the fit gives one height.
 struct Block {
   double sum = 0;
   double weight = 0;

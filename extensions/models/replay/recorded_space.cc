@@ -24,7 +24,7 @@ std::vector<std::string_view> Fields(std::string_view line) {
   }
 }
 
-// Without the carriage return of files that come from Windows.
+// Lines without the carriage return of files from Windows.
 std::vector<std::string_view> Lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -37,11 +37,11 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-// What is a time: beyond them sums and shares of times are no numbers any more.
+// The range of times: beyond it, sums and shares of times overflow or vanish.
 constexpr double kLeastMs = 1e-9;
 constexpr double kMostMs = 1e15;
 
-// A number of milliseconds; an empty one was not recorded.
+// A number of milliseconds; empty if not recorded.
 Result<double> Milliseconds(std::string_view column, std::string_view text) {
   if (text.empty()) return 0.0;
   double value = 0;
@@ -108,7 +108,7 @@ Result<Config> ConfigFrom(const std::vector<std::string_view>& names,
 }  // namespace
 
 Result<RecordedSpace> ReadRecordedSpace(std::string_view csv) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // Of files that come from Windows.
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // Files from Windows have it.
   if (csv.starts_with(kByteOrderMark)) csv.remove_prefix(kByteOrderMark.size());
   const std::vector<std::string_view> lines = Lines(csv);
   if (lines.empty())

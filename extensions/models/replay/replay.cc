@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// Evaluations behind the budget still count for the end of the curve (see score.cc).
+// Evaluations after the budget still count for the end of the curve (see score.cc).
 constexpr double kBehindBudget = 1.15;
 constexpr double kNsPerMs = 1e6;
 

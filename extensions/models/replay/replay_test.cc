@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-// 400 configs of 1 to 400 ms in an order that says nothing; one in ten fails.
+// 400 configs of 1 to 400 ms in random order; one in ten fails.
 RecordedSpace Scattered() {
   std::string csv = "a,b,status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n";
   for (int i = 0; i < 400; ++i) {
@@ -105,12 +105,12 @@ TEST(ReplayTest, RandomSearchScoresAboutNothing) {
   const auto result = ReplayRepeatedly(recorded, Named(recorded, "random"), 200);
 
   ASSERT_TRUE(result.ok());
-  // Of a budget of 20 evaluations the default, which is a slow one here, is the first.
+  // The first of the 20 evaluations of the budget goes to the default, which is slow here.
   EXPECT_NEAR(result->score, -0.2, 0.25);
   EXPECT_NEAR(result->share_reaching_target, 0.5, 0.25);
 }
 
-// Published figures of a recorded space, where the recordings are: ATTUNE_DATA_DIR.
+// Published metrics of a recorded space, if the recordings are in ATTUNE_DATA_DIR.
 TEST(RecordedSpacesTest, BudgetsAreThoseOfThePublishedMethodologyAndRandomScoresAboutNothing) {
   const char* const root = std::getenv("ATTUNE_DATA_DIR");
   const auto folder = std::filesystem::path(root == nullptr ? "../shared/data" : root) / "spaces";

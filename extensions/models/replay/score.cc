@@ -12,14 +12,14 @@
 namespace attune {
 namespace {
 
-// All of these are the methodology's.
+// All from the methodology (score.h).
 constexpr double kFirstShare = 0.01;
 constexpr double kTargetShare = 0.95;
 constexpr int kGridPoints = 1000;
-// Of the way from the median to the optimum. Of published spaces random search is at 0.05 when its
-// budget is over.
+// A share of the gap from the median to the optimum. In published spaces random search is at 0.05
+// when its budget is over.
 constexpr double kLeastGapShare = 0.01;
-// How far outside of the grid evaluations still count for the curve, as a part of its ends.
+// How far outside of the grid evaluations still count for the curve, as a share of its ends.
 constexpr double kMargin = 0.1;
 constexpr double kMarginForFew = 0.25;  // Times repeats over evaluations, in addition.
 
@@ -27,7 +27,7 @@ double TargetOf(const std::vector<double>& times_ms, double share) {
   return times_ms.front() + (MedianValue(times_ms) - times_ms.front()) * (1 - share);
 }
 
-// Evaluations that random search needs to reach a time, by the rank of what is as good.
+// Evaluations that random search needs to reach a time, by the rank of the time.
 uint64_t EvaluationsTo(const std::vector<double>& times_ms, double target_ms) {
   const size_t count = times_ms.size();
   size_t worse = 0;
@@ -37,7 +37,8 @@ uint64_t EvaluationsTo(const std::vector<double>& times_ms, double target_ms) {
   return std::max<uint64_t>(needed, 1);
 }
 
-// What one evaluation takes random search, which draws some that fail beside each that works.
+// The cost of one evaluation for random search, which draws some failing configs beside each that
+// works.
 double MeanCost(const RecordedSpace& recorded) {
   double worked_ms = 0;
   double failed_ms = 0;
@@ -78,7 +79,7 @@ std::vector<double> BaselineOf(const ScoreBasis& basis, double mean_cost_ms) {
   return Pchip(steps, basis.grid_ms);
 }
 
-// The time from which fewer than half of the runs go on: the curve stays there as it is.
+// The time from which fewer than half of the runs continue: the curve is flat after it.
 double StoppingTime(const ScoreBasis& basis, const std::vector<ReplayLog>& logs) {
   std::vector<double> ends_ms;
   for (const ReplayLog& log : logs) {
@@ -142,7 +143,7 @@ ScoreBasis BasisOf(const RecordedSpace& recorded) {
   basis.grid_ms.back() = basis.budget_ms;
   basis.baseline_ms = BaselineOf(basis, MeanCost(recorded));
   const double reached_ms = TargetOf(basis.times_ms, 1 - kLeastGapShare);
-  // It falls and never rises.
+  // The baseline never rises.
   const auto end = std::find_if(basis.baseline_ms.begin(), basis.baseline_ms.end(),
                                 [&](double found_ms) { return found_ms <= reached_ms; });
   basis.baseline_ms.erase(end, basis.baseline_ms.end());

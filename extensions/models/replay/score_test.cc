@@ -22,7 +22,7 @@ RecordedSpace Tiny() {
   return *recorded;
 }
 
-// The median is 2.5, so 95 % of the way to the optimum are 1.075. Worse are 3 of 4 configs, for
+// The median is 2.5, so 95 % of the way to the optimum are 1.075. 3 of 4 configs are worse, for
 // which random search needs ceil(3 / (4 + 1 - 3)) = 2 evaluations of median cost 10. 1 % of the way
 // are 2.485, which takes ceil(2 / 3) = 1.
 TEST(ScoreTest, BasisIsWhatAHandComputes) {
@@ -37,7 +37,7 @@ TEST(ScoreTest, BasisIsWhatAHandComputes) {
   EXPECT_EQ(basis.grid_ms.back(), 20);
 }
 
-// An evaluation takes random search 10 + 20 / 5 = 14 ms. So it has one by 21 ms, whose expected
+// An evaluation costs random search 10 + 20 / 5 = 14 ms. So it has made one by 21 ms. The expected
 // rank from the worst is 1 (4 + 1) / (1 + 1) = 2.5, rounded to even: 2 ms.
 TEST(ScoreTest, BaselineIsWhatAHandComputes) {
   const ScoreBasis basis = BasisOf(Tiny());
@@ -67,7 +67,7 @@ TEST(ScoreTest, ARunThatImprovesScoresInBetween) {
   EXPECT_NEAR(MeanValue(scores), 0, 0.002);
 }
 
-// Times 1, 2 and 3 ms at a cost of 10 ms each. Worse than the target of 1.05 are 2 of 3, which
+// Times 1, 2 and 3 ms at a cost of 10 ms each. 2 of 3 are worse than the target of 1.05, which
 // takes ceil(2 / 2) = 1 evaluation, and random search is at rank 1 (3 + 1) / (1 + 1) = 2 from the
 // worst by then: the optimum.
 TEST(ScoreTest, WhereRandomSearchHasTheOptimumAtOnceThereIsNoScore) {
@@ -94,7 +94,7 @@ TEST(ScoreTest, ScoresOfSmallSpacesAreNoRoundingErrors) {
 
     const std::vector<double> curve_ms(basis.grid_ms.size(), basis.times_ms.back());
 
-    // Times are spread evenly: the worst is twice the way of the median from the optimum.
+    // Times are evenly spread: the worst is twice as far from the optimum as the median.
     for (const double score : ScoresOf(basis, curve_ms)) EXPECT_GT(score, -1000) << csv;
   }
 }

@@ -14,11 +14,11 @@ double Product(const Spatial& extents) {
          static_cast<double>(extents[2]);
 }
 
-// What both kinds of rows take from a convolution.
+// The inputs from a convolution that both kinds of rows use.
 struct ConvWork {
-  double channels = 0;   // Of a group.
+  double channels = 0;   // Per group.
   double reduction = 0;  // q: products for each output value.
-  double outputs = 0;    // Positions times batch, whatever the channel.
+  double outputs = 0;    // Positions times batch, in any channel.
   double in_bytes = 0;
   double weight_bytes = 0;
   double out_bytes = 0;
@@ -77,7 +77,7 @@ std::vector<double> KernelValues(const Conv& conv, const ConvWork& work, const K
   const double part = Waves(launch, multiprocessors);
   const double waves = std::ceil(part);
   const double sharing = static_cast<double>(launch.blocks_per_multiprocessor);
-  // What a multiprocessor really has in the last wave, if that is the only one.
+  // The blocks of a multiprocessor in the last wave, if that is the only one.
   const double busy =
       std::min(sharing, std::ceil(static_cast<double>(launch.blocks) /
                                   static_cast<double>(std::max<int64_t>(1, multiprocessors))));
@@ -87,7 +87,7 @@ std::vector<double> KernelValues(const Conv& conv, const ConvWork& work, const K
   const auto blocks = static_cast<double>(launch.blocks);
   const auto area = static_cast<double>(tile.m * tile.n);
   const double padded = 2 * blocks * area * q;
-  // Grids of persistent kernels, and of those that divide the reduction, do not say it.
+  // Grids of persistent kernels and of split reductions do not give the number of tiles.
   const double tiles =
       area == 0
           ? 0

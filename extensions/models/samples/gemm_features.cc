@@ -10,7 +10,7 @@ namespace {
 
 double Padded(double extent, double tile) { return std::ceil(extent / tile) * tile; }
 
-// What crosses a cache of `cache` bytes: each operand once where the smaller one stays in it, else
+// Traffic through a cache of `cache` bytes: each operand once if the smaller one stays in it, else
 // the larger one once for each block of the smaller one that fits.
 double TrafficBeyond(double larger, double smaller, double result, double cache) {
   const double passes = std::max(1.0, std::ceil(smaller / (cache / 2)));

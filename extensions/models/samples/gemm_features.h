@@ -1,4 +1,4 @@
-// Features of matrix products on a processor: counts that need no run.
+// Features of matrix products on a processor: counts that need no measurement.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace attune {
 
-// What counts are capped and padded by.
+// The sizes that cap and pad counts.
 struct ProcessorShape {
-  int64_t tile_rows = 16;  // Of a micro-kernel.
+  int64_t tile_rows = 16;  // Micro-kernel size.
   int64_t tile_columns = 4;
   int64_t level2_bytes = 1 << 20;
   int64_t level3_bytes = 32 << 20;
@@ -18,7 +18,7 @@ struct ProcessorShape {
 };
 
 // Flops, flops padded to the tile, compulsory bytes, bytes that packing writes, traffic beyond each
-// cache with the reuse that fits into it, tiles a thread has, the loops' lengths.
+// cache with the reuse that fits into it, tiles per thread, the lengths of the loops.
 FeatureSet GemmFeatures();
 FeatureRow GemmRow(const Gemm& gemm, const std::string& algorithm, const ProcessorShape& processor);
 

@@ -10,14 +10,14 @@
 
 namespace attune::miopen {
 
-// Samples of ShapeFeatures("conv"), in which a solver's name is the algorithm and each record is a
+// Samples of ShapeFeatures("conv"); a solver's name is the algorithm and each record is a
 // configuration.
 struct FindSamples {
   std::vector<Sample> samples;
   // By configuration: its layer without batch, direction, type and layout, as a text. Records of
-  // one layer are much alike, so a split by records says little of layers never seen.
+  // one layer are much alike, so a split by records says little about unseen layers.
   std::vector<std::string> layers;
-  size_t left_out = 0;  // Records that no Conv can express.
+  size_t left_out = 0;  // Records that Conv cannot express.
 };
 FindSamples SamplesOf(const FindDb& db);
 

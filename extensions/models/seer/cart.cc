@@ -15,13 +15,13 @@
 namespace attune::seer {
 namespace {
 
-constexpr size_t kMostNodes = 1 << 16;  // Of a tree that is read.
+constexpr size_t kMostNodes = 1 << 16;  // For trees read from a file.
 
 constexpr size_t kFolds = 5;
-// What a split has to gain, as a share of the root's impurity: less is rounding.
+// The minimum gain of a split, as a share of the root's impurity: less is rounding.
 constexpr double kLeastGain = 1e-12;
 
-// The impurity of a set of targets times their number, kept up as targets come and go.
+// The impurity of a set of targets times their number, updated as targets come and go.
 class Impurity {
  public:
   Impurity(CartKind kind, size_t classes) : kind_(kind), counts_(classes, 0) {}
@@ -106,9 +106,9 @@ class Grower {
         const double next = data_.rows[order[i + 1]][feature];
         if (here == next || i + 1 < least_ || order.size() - i - 1 < least_) continue;
         const double gain = whole - left.Total() - right.Total();
-        // Better by more than rounding, so that equal splits are decided by their order.
+        // Requires a gain beyond rounding, so that order decides between equal splits.
         if (gain <= best.gain * (1 + 1e-9)) continue;
-        // Between neighbouring numbers there is nothing, and the middle is the lower one.
+        // No value lies between neighbouring numbers; their middle rounds to the lower one.
         best = {gain, feature, std::max(here + (next - here) / 2, std::nextafter(here, next))};
         found = true;
       }
@@ -158,7 +158,7 @@ double CrossValidatedLoss(CartKind kind, const CartData& data, const std::vector
 // A node of a tree: "=VALUE", a leaf, or "COLUMN:LEFT:THRESHOLD".
 struct CartWord {
   size_t column = 0;
-  size_t left = 0;    // The place of a child, counted from the root; 0 for a leaf.
+  size_t left = 0;    // Index of its left node; 0 for a leaf.
   double number = 0;  // The value of a leaf, else the threshold.
 };
 std::optional<CartWord> ParseCartWord(std::string_view word) {
@@ -273,7 +273,7 @@ Result<Cart> Cart::ReadFrom(ModelLines& lines, size_t features, size_t classes) 
     const std::optional<CartWord> node = ParseCartWord(word);
     const size_t at = tree.nodes_.size();
     if (!node) return lines.Wrong(fmt::format("'{}' is no node of a tree.", Excerpt(word)));
-    // Children stand behind their parent, so that no walk goes round in circles.
+    // Nodes follow their parent, so that no walk is circular.
     const bool leads_on = node->left == 0 || (node->left > at && node->left < words.size() - 1 &&
                                               node->column < features);
     if (!leads_on) return lines.Wrong(fmt::format("node {} of a tree leads nowhere.", at));

@@ -1,5 +1,5 @@
 // Classification and regression trees (Breiman et al. 1984): exact splits between values, the best
-// leaf divided first, as SEER's are grown.
+// leaf divided first, as in SEER.
 #pragma once
 
 #include <cstddef>
@@ -31,16 +31,15 @@ struct CartData {
 class Cart {
  public:
   // Splits by Gini's impurity or by squared errors, halfway between two values; of equally good
-  // ones the first feature and the smallest value. REQUIRES: a row at least.
+  // splits the first feature and the smallest value. REQUIRES: at least one row.
   static Cart Grow(CartKind kind, const CartData& data, const CartSettings& settings);
 
-  // The same with the least number of rows in a leaf, of 1, 2, 3, 5, 8, ... up to half of the rows,
-  // that has the least loss in five folds drawn with `seed`: the share of errors, or the mean
-  // squared error.
+  // Also chooses the minimum number of rows in a leaf, from 1, 2, 3, 5, 8, ... up to half of the
+  // rows: the one with the lowest loss in five folds drawn with `seed`. The loss is the share of
+  // errors, or the mean squared error.
   static Cart GrowCrossValidated(CartKind kind, const CartData& data, uint64_t seed);
 
-  // The class that most rows of the leaf have (the smallest of equally frequent ones), or their
-  // mean.
+  // The most frequent class in the leaf (the smallest of equally frequent ones), or the mean.
   double Predict(std::span<const double> row) const;
 
   size_t splits() const { return nodes_.size() / 2; }
@@ -49,15 +48,15 @@ class Cart {
   struct Node {
     size_t feature = 0;
     double threshold = 0;  // Left where the value is below it.
-    size_t left = 0;       // 0: a leaf. The right one is behind it.
+    size_t left = 0;       // 0: a leaf. The right one follows.
     double value = 0;
 
     friend bool operator==(const Node&, const Node&) = default;
   };
   // One line of a file of models (docs/formats/seer.md).
   void AppendText(std::string& text) const;
-  // A tree on `features` numbers. With `classes` above 0 its leaves have to be one of 0 to classes
-  // - 1. kDataLoss, with the line, for what is none.
+  // A tree on `features` numbers. With `classes` above 0 its leaves must be one of 0 to classes -
+  // 1. kDataLoss, with the line, for text that is not such a tree.
   static Result<Cart> ReadFrom(ModelLines& lines, size_t features, size_t classes);
 
   // The root first.

@@ -1,4 +1,4 @@
-// attune seer collect: SEER's tables, measured on an NVIDIA GPU.
+// attune seer collect: measures SEER's tables on an NVIDIA GPU.
 
 #include <algorithm>
 #include <filesystem>
@@ -23,7 +23,7 @@
 namespace attune::seer {
 namespace {
 
-// How long a device is kept from others, and rows are in memory alone.
+// How long other processes wait for the device, and rows are in memory only.
 constexpr int64_t kTurnNs = 10'000'000'000;
 
 constexpr std::string_view kBothGradients = "conv_grad";
@@ -37,11 +37,11 @@ struct CollectOptions {
   std::string cache = "warm";
   std::vector<int> algorithms = {0, 1, 2, 4, 5, 6, 7};
   std::vector<std::string> operators;
-  int64_t budget_ns = 0;  // 0: until everything is measured.
+  int64_t budget_ns = 0;  // 0: until all is measured.
   bool json = false;
 };
 
-// The tables that are written, as far as they are there.
+// The tables to write, as far as they exist.
 struct Tables {
   KernelTables kernels;
   std::vector<AlgorithmTimes> times;
@@ -49,21 +49,21 @@ struct Tables {
 
 // The file of an earlier collection, if there is one.
 std::span<const std::string> Earlier(const std::string& file) {
-  std::error_code ignored;  // Whoever reads it says what is wrong.
+  std::error_code ignored;  // The reader of the file reports errors.
   const bool is_there = !file.empty() && std::filesystem::status(file, ignored).type() !=
                                              std::filesystem::file_type::not_found;
   return {&file, is_there ? size_t{1} : 0};
 }
 
-// The line above a table that says in which state the caches were; a table without one is of warm
-// caches, as are those of earlier versions.
+// The line above a table that gives the state of the caches; without it, as in earlier versions,
+// caches were warm.
 constexpr std::string_view kCacheLine = "# caches ";
 
 std::string HeadOf(const CollectOptions& options) {
   return options.cache == "warm" ? "" : fmt::format("{}{}\n", kCacheLine, options.cache);
 }
 
-// Rows of both states in one table would be compared with each other.
+// Keeps rows of both cache states out of one table: they would be compared with each other.
 Status CheckCache(const CollectOptions& options, const std::string& file) {
   if (Earlier(file).empty()) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
@@ -108,7 +108,7 @@ Status WriteTables(const CollectOptions& options, const Tables& tables) {
   return write(options.pre_kernels, Csv(tables.kernels.operators));
 }
 
-// The device for some seconds at a time, after each of which what was measured is written.
+// Holds the device for some seconds at a time, and writes the measurements after each turn.
 class Collection {
  public:
   Collection(Application& application, const CollectOptions& options, Tables& tables,
@@ -119,9 +119,10 @@ class Collection {
         machine_(machine),
         notice_(application.err(), "seer collect") {}
 
-  // Whether it goes on: the time may be over, or a signal come, while others have the device.
+  // True if the collection continues: its time may end, or a signal arrive, while another process
+  // holds the device.
   Result<bool> TakeTurn() {
-    turn_ = {};  // Others first.
+    turn_ = {};  // Other processes first.
     const auto go_on = [this] {
       notice_.StillWaiting();
       return GoesOn();
@@ -175,7 +176,7 @@ Result<std::vector<Layer>> GridOf(const CollectOptions& options, int algorithm) 
   return layers;
 }
 
-// What is to be measured, known before a device is opened.
+// The layers to measure, known before a device is opened.
 struct Wanted {
   std::vector<Layer> configurations;
   std::vector<std::pair<int, std::vector<Layer>>> kernels;            // By algorithm.
@@ -273,7 +274,7 @@ Result<int> RunCollect(Application& application, const CollectOptions& options) 
   ATTUNE_ASSIGN_OR_RETURN(const auto machine, MachineLock::Open(place));
   Collection collection(application, options, tables, *machine);
   const auto counts = Collect(options, wanted, *probe, collection, tables);
-  // What was measured is kept, whatever ended it.
+  // Keeps the measurements, whatever ended the run.
   ATTUNE_RETURN_IF_ERROR(WriteTables(options, tables));
   if (!counts.ok()) return counts.error();
   if (!probe->no_counters().empty()) {

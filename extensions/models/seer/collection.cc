@@ -30,7 +30,7 @@ double SizeOf(const LaunchedKernel& kernel) {
   return static_cast<double>(kernel.blocks) * static_cast<double>(kernel.threads);
 }
 
-// Facts to be noted; others end the collection.
+// Records an expected failure; others end the collection.
 Status NoteFailure(const Status& failure, CollectionCounts& counts) {
   if (failure.code() == StatusCode::kUnsupported) {
     ++counts.unsupported;
@@ -43,8 +43,8 @@ Status NoteFailure(const Status& failure, CollectionCounts& counts) {
   return failure;
 }
 
-// The vendor's pick, or -1 and a note of what it was that did not tell. A failure that is no fact
-// of the layer is one of the collection, which measures the layer again when it goes on.
+// The vendor's pick, or -1 and a note of the reason if it is unknown. Any failure not caused by the
+// layer itself ends the collection, which measures the layer again when it resumes.
 Result<int> PickOf(LayerProbe& probe, const Layer& layer, CollectionCounts& counts) {
   const auto pick = probe.VendorPick(layer);
   const StatusCode code = pick.status().code();
@@ -53,7 +53,7 @@ Result<int> PickOf(LayerProbe& probe, const Layer& layer, CollectionCounts& coun
   return -1;
 }
 
-// Measures the layers whose keys are not `known`. `measure` adds a row, or fails.
+// Measures the layers with keys that are not in `known`. `measure` adds a row, or fails.
 template <class Measure>
 Result<CollectionCounts> CollectEach(std::span<const Layer> layers, std::set<LayerKey> known,
                                      const CollectionStep& step, Measure measure) {
@@ -122,7 +122,7 @@ std::optional<OperatorTime> PreKernelsOf(const Layer& layer, int algorithm, cons
     if (&kernel != main) time.time_ms += kernel.counters->time_ms;
   }
   if (algorithm == 2) return time;
-  // Transforms go by the variant of the kernel that they are around.
+  // Transforms belong to the variant of the kernel around which they run.
   const auto record = RecordOf(layer, algorithm, run, multiprocessors);
   if (!record.ok()) return std::nullopt;
   const SortedRecords sorted = SortRecords(std::span(&*record, 1), multiprocessors, Rules::kFixed);

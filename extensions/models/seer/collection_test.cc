@@ -148,7 +148,7 @@ TEST(CollectKernels, WhatIsKnownIsNotMeasuredAgainAndRowsReadBack) {
 
   ASSERT_TRUE(counts.ok());
   EXPECT_EQ(counts->known, 4u);
-  EXPECT_EQ(probe.runs, 2);  // Those that did not fit are asked again.
+  EXPECT_EQ(probe.runs, 2);  // Layers that did not fit are tried again.
   EXPECT_EQ(tables.records.size(), 4u);
 }
 

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// Takes the field at the beginning of `line` away, quotes undone.
+// Removes the field at the beginning of `line`, and its quotes.
 Result<std::string> TakeField(std::string_view& line) {
   if (!line.starts_with('"')) {
     const size_t end = std::min(line.find(','), line.size());

@@ -17,8 +17,8 @@ namespace attune::seer {
 namespace {
 
 constexpr std::string_view kSolver = "cuda.cudnn-conv";
-constexpr size_t kWorkspace = 3;  // Behind the three operands.
-// Where memory of a layer's operands is: what is read comes first and is filled.
+constexpr size_t kWorkspace = 3;  // After the three operands.
+// Indices of a layer's operands in memory: inputs come first and are filled.
 constexpr size_t kImages = 0;
 constexpr size_t kGradients = 1;
 constexpr size_t kOutput = 2;
@@ -43,7 +43,7 @@ Problem ConvOf(const Layer& x, ConvDirection direction) {
   return conv;
 }
 
-// What SEER's columns are on today's chips; all in two passes.
+// Counters on today's chips for SEER's columns; all in two passes.
 const std::vector<std::string> kCounters = {
     "gpu__time_duration.sum",
     "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum",
@@ -74,8 +74,8 @@ size_t ImageBytes(const NetworkLayer& layer, int64_t width) {
   return static_cast<size_t>(layer.batch * layer.channels * width * width) * sizeof(float);
 }
 
-// Copies to the device before each launch, through its caches. A copy is no kernel, so that
-// counters of kernels do not see it.
+// Copies to the device before each launch, through its caches. A copy is no kernel, so kernel
+// counters do not include it.
 class DisplacedExecutable final : public Executable {
  public:
   DisplacedExecutable(Executable& launched, Device& device, BufferView displacer, size_t size_bytes)
@@ -155,7 +155,7 @@ Result<DeviceProbe::Call> DeviceProbe::MakeReady(const Problem& problem,
   }
   ATTUNE_ASSIGN_OR_RETURN(call.arguments.workspace,
                           MemoryFor(kWorkspace, call.executable->workspace_bytes()));
-  call.arguments.operands = call.operands;  // Where they are stays theirs when a call is moved.
+  call.arguments.operands = call.operands;  // Their storage survives a move.
   return call;
 }
 
@@ -245,7 +245,7 @@ Result<DeviceProbe::Call> DeviceProbe::MakeReady(const NetworkLayer& layer) {
 
 Result<double> DeviceProbe::TimeMsOf(const NetworkLayer& layer) {
   if (layer.kind == LayerKind::kMaxPoolGradient) {
-    // The maxima that it looks for in the images.
+    // The forward operator finds the maxima in the images.
     NetworkLayer forward = layer;
     forward.kind = LayerKind::kMaxPool;
     ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(forward));

@@ -18,26 +18,26 @@
 namespace attune::seer {
 
 // Inputs are uniform in [-1, 1] and never zero, made once for the largest layer so far. A time is
-// the median of several samples of a call whose caches are in one state. Not thread-safe.
+// the median of several samples of a call with the same cache state. Not thread-safe.
 class DeviceProbe final : public LayerProbe {
  public:
-  // kUnsupported where there is no cuDNN, or where the device does not tell what a call launches.
+  // kUnsupported if there is no cuDNN, or if the device does not report the launches of a call.
   static Result<std::unique_ptr<DeviceProbe>> Open(const Place& place, CacheState cache);
 
   int64_t multiprocessors() const override { return observer_->multiprocessors(); }
   Result<LayerRun> Run(const Layer& layer, int algorithm) override;
-  // The algorithm whose kernels are those that the heuristic's answer launches.
+  // The algorithm that launches the same kernels as the heuristic's answer.
   Result<int> VendorPick(const Layer& layer) override;
   Result<OperatorTime> RunOperator(std::string_view name, const Layer& layer) override;
-  // Why nothing is counted; empty if something is. Asked after a Run().
+  // Why counters are missing; empty if some exist. Valid after a Run().
   const std::string& no_counters() const { return no_counters_; }
-  // What there is to know of the library that counted; empty if nothing. Asked after a Run().
+  // A warning about the library that counted; empty if none. Valid after a Run().
   std::string counter_warning() const { return counter_->counter_warning(); }
-  // Of calls from now on; they are, unless the device refuses.
+  // Turns counting off for later calls; it is on unless the device refuses.
   void CountNothing() { counts_ = false; }
 
  private:
-  // A call made ready with memory to run on.
+  // A prepared call, with memory to run on.
   struct Call {
     std::unique_ptr<Executable> executable;
     std::vector<BufferView> operands;
@@ -53,7 +53,7 @@ class DeviceProbe final : public LayerProbe {
   Result<Call> MakeReady(const Problem& problem, const std::string& algorithm);
   Result<double> TimeMs(const Call& call);
   Result<double> TimeMsOf(const Problem& problem);
-  // The same for layers that are no convolutions.
+  // The same for layers other than convolutions.
   Result<Call> MakeReady(const NetworkLayer& layer);
   Result<double> TimeMsOf(const NetworkLayer& layer);
   Result<std::vector<ObservedLaunch>> LaunchesOf(const Layer& layer, const std::string& algorithm);
@@ -67,7 +67,7 @@ class DeviceProbe final : public LayerProbe {
   CallCounter* const counter_;      // The device.
   std::map<size_t, std::unique_ptr<Buffer>> memory_;
   CacheState cache_ = CacheState::kWarm;
-  size_t displaced_bytes_ = 0;  // That a copy to the device has to have to displace its caches.
+  size_t displaced_bytes_ = 0;  // Size of a copy that displaces its caches.
   bool counts_ = true;
   std::string no_counters_;
 };

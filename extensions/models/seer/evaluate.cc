@@ -1,4 +1,4 @@
-// attune seer evaluate: how good a trained model is on test sets I and II and on operators.
+// attune seer evaluate: errors of a trained model on test sets I and II and on operators.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ struct EvaluateOptions {
   bool json = false;
 };
 
-// Layers of networks whose best time and pick are known.
+// Scores over the layers of networks with a known best time and pick.
 struct LayerScores {
   Errors errors;
   PickErrors picks;

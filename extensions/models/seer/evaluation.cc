@@ -7,7 +7,7 @@
 namespace attune::seer {
 namespace {
 
-// The least measured time; nothing if no algorithm is supported.
+// The minimum of the measured times; nothing if no algorithm is supported.
 std::optional<double> BestOf(const AlgorithmTimes& measured) {
   std::optional<double> best;
   for (const double time_ms : measured.times_ms) {

@@ -59,7 +59,7 @@ Result<AlgorithmTimes> TimesIn(const CsvRow& row, AlgorithmOrder order) {
   for (int i = 0; i < kAlgorithms; ++i) {
     const size_t column = 8 + static_cast<size_t>(i);
     ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, column));
-    // A time of 0 or less stands for an algorithm that did not run.
+    // A time of 0 or less means that the algorithm did not run.
     if (time_ms > 0) ATTUNE_RETURN_IF_ERROR(TimeIn(row, column).status());
     times.times_ms[static_cast<size_t>(CudnnNumber(i, order))] = time_ms;
   }

@@ -1,4 +1,4 @@
-// One launch of one kernel as SEER's data have it: 18 columns.
+// One launch of one kernel in the form of SEER's data: 18 columns.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ struct KernelRecord {
   int algorithm = 0;            // cuDNN's number.
   double time_ms = 0;           // t.
   double instructions = 0;      // I: fp32 instructions of all threads of the launch.
-  double read_sectors = 0;      // Dr: of 32 bytes, from DRAM.
+  double read_sectors = 0;      // Dr: 32 bytes each, from DRAM.
   double write_sectors = 0;     // Dw.
-  double resident_blocks = 0;   // Bmax: on the whole GPU at a time.
+  double resident_blocks = 0;   // Bmax: at a time on the whole GPU.
   double blocks = 0;            // B.
   double waves = 0;             // n = ceil(B / Bmax).
   double fp_utilisation = 0;    // Uf, 0 to 10.
@@ -32,15 +32,15 @@ inline constexpr double kBoundAbove = 8;
 KernelClass ClassOf(const KernelRecord& record);
 
 // Comma-separated lines of 18 columns in the order N, C, W, K, P, f, s, p, algorithm, t, I, Dr, Dw,
-// Bmax, B, n, Uf, Ud, below a line that names them or not. The number of waves follows from B and
-// Bmax and is not read. kInvalidArgument with the line for what cannot be: extents below 1, an
-// output width that does not follow, a time, B or Bmax that is not above 0, an algorithm that is
-// none.
+// Bmax, B, n, Uf, Ud, with or without a line of column names above. The number of waves follows
+// from B and Bmax and is not read. kInvalidArgument, with the line, for invalid values: extents
+// below 1, an inconsistent output width, a time, B or Bmax that is not above 0, an unknown
+// algorithm.
 Result<std::vector<KernelRecord>> ReadKernelRecords(std::string_view csv, AlgorithmOrder order);
 std::string Csv(std::span<const KernelRecord> records);
 
-// A layer with the time of every algorithm, negative where it is not supported, and what cuDNN's
-// heuristic picked. Lines of N, C, W, K, P, f, s, p, eight times in ms, and the pick (-1: not
+// A layer with the time of every algorithm, negative where it is not supported, and the pick of
+// cuDNN's heuristic. Lines of N, C, W, K, P, f, s, p, eight times in ms, and the pick (-1: not
 // known), or without the pick.
 struct AlgorithmTimes {
   Layer layer;
@@ -56,8 +56,8 @@ struct AlgorithmTimes {
 Result<std::vector<AlgorithmTimes>> ReadAlgorithmTimes(std::string_view csv, AlgorithmOrder order);
 std::string Csv(std::span<const AlgorithmTimes> times);
 
-// Configurations to measure, as the published ones are: a line that begins with '#', the number of
-// lines, then N C W K P f s p with blanks between them. P is computed and not believed.
+// Configurations to measure, in the published format: a line that begins with '#', the number of
+// lines, then N C W K P f s p with blanks between them. P is computed, and its value ignored.
 Result<std::vector<Layer>> ReadConfigurations(std::string_view text);
 
 }  // namespace attune::seer

@@ -7,7 +7,7 @@
 namespace attune::seer {
 namespace {
 
-// What a failure of one algorithm says of that algorithm alone.
+// True if the failure of one algorithm concerns that algorithm alone.
 bool IsOfTheAlgorithm(const Status& failure) {
   return failure.code() == StatusCode::kUnsupported ||
          failure.code() == StatusCode::kResourceExhausted;

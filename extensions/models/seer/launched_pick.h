@@ -1,4 +1,5 @@
-// Which of cuDNN's algorithms its heuristic would run, told by the kernels that calls launch.
+// Determines which of cuDNN's algorithms its heuristic would run, from the kernels that calls
+// launch.
 #pragma once
 
 #include <functional>
@@ -12,18 +13,18 @@
 
 namespace attune::seer {
 
-// What the solver calls cuDNN's algorithms, by number; empty for one that it never had.
+// The solver's name of a cuDNN algorithm, by number; empty for one that it never had.
 const std::string& SolverAlgorithmName(int algorithm);
 
-// What it calls the heuristic's first answer.
+// The solver's name of the heuristic's first answer.
 inline constexpr std::string_view kFirstAlgorithm = "first";
 
-// The launches of a call of the algorithm with this name.
+// The launches of a call of the named algorithm.
 using LaunchesByName = std::function<Result<std::vector<ObservedLaunch>>(const std::string& name)>;
 
-// The first algorithm that launches what the heuristic's answer does. An algorithm that the device
-// does not compute, or that does not fit, is passed over. kUnsupported if none launches it, with
-// the kernels; else the failure of what could not be asked.
+// The first algorithm with the same launches as the heuristic's answer. Skips algorithms that the
+// device does not compute or that do not fit. kUnsupported if none matches, with the kernels; else
+// the failure of the query.
 Result<int> LaunchedPick(const LaunchesByName& launches_of);
 
 }  // namespace attune::seer

@@ -14,7 +14,7 @@ Result<std::vector<ObservedLaunch>> Launching(const char* kernel) {
   return std::vector<ObservedLaunch>{{kernel, 10, 128, 0, 0, 0}};
 }
 
-// Calls of the algorithms that are named launch one kernel or fail; others are not supported.
+// Calls of the named algorithms launch one kernel or fail; others are not supported.
 using Answers = std::map<std::string, Result<std::vector<ObservedLaunch>>>;
 Result<int> PickAmong(const Answers& answers) {
   return LaunchedPick([&](const std::string& name) -> Result<std::vector<ObservedLaunch>> {

@@ -209,7 +209,7 @@ Result<Polynomial> Polynomial::ReadFrom(ModelLines& lines,
 
 namespace {
 
-// What AppendOptional() wrote.
+// Reads the output of AppendOptional().
 Result<std::optional<Polynomial>> ReadOptional(ModelLines& lines, std::string_view keyword,
                                                std::vector<double> (*terms)(const Layer&, Rules),
                                                Rules rules) {

@@ -1,5 +1,5 @@
-// What SEER models by a polynomial alone: the FFTs, the kernels before the main one, and operators
-// other than convolutions.
+// The parts that SEER models by a polynomial alone: the FFTs, the kernels before the main one, and
+// operators other than convolutions.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Polynomial {
   double least_ms = 0;
 
   double Predict(const Layer& layer) const;
-  // Lines of a file of models (docs/formats/seer.md), which do not say the terms.
+  // Appends lines of a file of models (docs/formats/seer.md), which do not contain the terms.
   void AppendText(std::string& text) const;
   static Result<Polynomial> ReadFrom(ModelLines& lines,
                                      std::vector<double> (*terms)(const Layer&, Rules),
@@ -38,7 +38,7 @@ Result<Polynomial> FitPolynomial(std::vector<double> (*terms)(const Layer&, Rule
                                  std::span<const TimedLayer> samples, Rules rules);
 
 // Algorithm 4: one polynomial for each band of input widths, up to 16, 32, 64, 128 and 256, which
-// are the sizes of its transforms. As published T = a C + b C K + c K + d, because everything was
+// are the sizes of its transforms. As published T = a C + b C K + c K + d, because all data were
 // measured at N = 128; otherwise the transforms of images and outputs, and the products, grow with
 // N: T = a N C + b N C K + c C K + d N K + e.
 class FftModel {
@@ -46,7 +46,7 @@ class FftModel {
   static Result<FftModel> Train(std::span<const TimedLayer> samples, Rules rules);
   // The widest image is 256, the stride 1.
   static bool Supports(const Layer& layer);
-  // Nothing where it is not supported or the band was never measured.
+  // Nothing if it is not supported or the band was never measured.
   std::optional<double> Predict(const Layer& layer) const;
   void AppendText(std::string& text) const;
   static Result<FftModel> ReadFrom(ModelLines& lines, Rules rules);
@@ -56,7 +56,7 @@ class FftModel {
 };
 
 // Algorithm 5: the same terms times the number of 32x32 tiles, m = ceil(P / (32 - f + 1))^2. The
-// transform of the filters is done once, and as published once a tile.
+// filters are transformed once, but as published once per tile.
 class FftTilingModel {
  public:
   static Result<FftTilingModel> Train(std::span<const TimedLayer> samples, Rules rules);
@@ -76,8 +76,8 @@ std::vector<double> Im2colTerms(const Layer& layer, Rules rules);
 // d, with N in the second one as published.
 std::vector<double> WinogradTransformTerms(const Layer& layer, Rules rules);
 
-// Repeated times of the three transforms. As published the data's is counted three times, and only
-// the first four repeats are.
+// Repeated times of the three transforms. As published, the data's counts three times, and only the
+// first four repeats count.
 struct TransformTimes {
   std::vector<double> data_ms;
   std::vector<double> filter_ms;
@@ -85,7 +85,7 @@ struct TransformTimes {
 };
 double TransformTime(const TransformTimes& times, Rules rules);
 
-// Other operators by their terms.
+// The terms of other operators.
 std::vector<double> MaxPoolTerms(const Layer& layer, Rules rules);  // a out f + b in + c out + d
 std::vector<double> MaxPoolGradientTerms(const Layer& layer, Rules rules);  // a out f + b in + c
 std::vector<double> PointwiseNarrowTerms(const Layer& layer, Rules rules);  // 1x1, K <= 128
@@ -96,7 +96,7 @@ std::vector<double> LayoutTerms(const Layer& layer, Rules rules);           // a
 class PointwiseModel {
  public:
   static Result<PointwiseModel> Train(std::span<const TimedLayer> samples, Rules rules);
-  // Nothing where that half was never measured.
+  // Nothing if that half was never measured.
   std::optional<double> Predict(const Layer& layer) const;
   void AppendText(std::string& text) const;
   static Result<PointwiseModel> ReadFrom(ModelLines& lines, Rules rules);
@@ -106,7 +106,8 @@ class PointwiseModel {
   std::optional<Polynomial> wide_;
 };
 
-// A gradient's time is the forward one's times a ratio that a tree on (C, W, K, P, f, s) says.
+// The time of a gradient is the forward time multiplied by a ratio, from a tree on (C, W, K, P, f,
+// s).
 struct GradientSample {
   Layer layer;
   double forward_ms = 0;

@@ -1,4 +1,4 @@
-// attune seer occupancy: how many blocks of a kernel run at a time, without a GPU.
+// attune seer occupancy: the number of blocks of a kernel that run at a time, without a GPU.
 
 #include <algorithm>
 #include <vector>
@@ -22,7 +22,7 @@ struct OccupancyOptions {
   int registers = 0;
   int64_t shared_bytes = 0;
   std::string arch;
-  int multiprocessors = 0;  // 0: those of the usual GPU of the architecture.
+  int multiprocessors = 0;  // 0: from the usual GPU of the architecture.
   bool json = false;
 };
 
@@ -35,9 +35,9 @@ std::vector<std::string> KnownArchitectures() {
 struct OccupancyRow {
   int threads = 0;
   kernel::BlockRoom room;
-  int warps = 0;     // Of all blocks of a multiprocessor.
-  int64_t wave = 0;  // Blocks of the whole GPU.
-  double share = 0;  // Of the warps that a multiprocessor can have.
+  int warps = 0;     // Total of a multiprocessor's blocks.
+  int64_t wave = 0;  // Blocks on the whole GPU.
+  double share = 0;  // Out of a multiprocessor's maximum.
 };
 
 OccupancyRow RowOf(int threads, const OccupancyOptions& options,

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 6> kNames = {
 constexpr size_t kMostModels = 16;
 constexpr size_t kColumns = 10;  // And the forward time.
 
-// Of operators that have one polynomial; null for others.
+// For operators with one polynomial; null for others.
 Terms TermsOf(std::string_view name) {
   if (name == "maxpool") return &MaxPoolTerms;
   if (name == "maxpool_grad") return &MaxPoolGradientTerms;

@@ -1,5 +1,5 @@
-// Operators other than convolutions' main kernels, by name: what SEER has a polynomial or a tree of
-// ratios for.
+// Operators other than convolutions' main kernels, by name: those that SEER models by a polynomial
+// or a tree of ratios.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@
 
 namespace attune::seer {
 
-// Of a table of operators (docs/formats/seer.md): one timed run of one of them.
+// One timed run of an operator, a row of a table of operators (docs/formats/seer.md).
 struct OperatorTime {
-  std::string name;  // Of OperatorNames(), "im2col", or the variant of algorithm 7 whose transforms
-                     // of data, filter and output took the time.
+  std::string name;  // From OperatorNames(), "im2col", or the variant of algorithm 7 for its
+                     // transforms of data, filter and output.
   Layer layer;
   double time_ms = 0;     // Above 0.
-  double forward_ms = 0;  // Of the forward convolution, above 0, for gradients alone; else 0.
+  double forward_ms = 0;  // The forward convolution, above 0, for gradients; else 0.
 
   friend bool operator==(const OperatorTime&, const OperatorTime&) = default;
 };
@@ -30,23 +30,23 @@ struct OperatorTime {
 // "maxpool", "maxpool_grad", "conv1x1", "layout", "conv_grad_input", "conv_grad_filter".
 std::span<const std::string_view> OperatorNames();
 bool IsGradientOfConv(std::string_view name);
-// Whether the time is of kernels around one of a convolution, which SeerModel adds to its.
+// True if the time is of kernels around the main one of a convolution, which SeerModel adds to it.
 bool IsPreKernel(std::string_view name);
 
 // Lines of operator, N, C, W, K, P, f, s, p, time in ms and, for gradients of convolutions, the
-// forward time in ms, below a line that names them or not. kInvalidArgument with the line.
+// forward time in ms, with or without a line of column names above. kInvalidArgument with the line.
 Result<std::vector<OperatorTime>> ReadOperatorTimes(std::string_view csv);
 std::string Csv(std::span<const OperatorTime> times);
 
-// A model of each operator of which there are times.
+// A model of each operator with times.
 class OperatorModels {
  public:
-  // Passes times of pre-kernels over. kFailedPrecondition as the models' own.
+  // Skips times of pre-kernels. Fails with kFailedPrecondition as the models do.
   static Result<OperatorModels> Train(std::span<const OperatorTime> times, uint64_t seed,
                                       Rules rules);
 
-  // Nothing for an operator, or a half of conv1x1, that was never trained. `forward_ms` matters to
-  // gradients of convolutions alone.
+  // Nothing for an operator, or a half of conv1x1, without training. Only gradients of convolutions
+  // use `forward_ms`.
   std::optional<double> Predict(std::string_view name, const Layer& layer, double forward_ms) const;
   // In their order.
   std::vector<std::string> names() const;

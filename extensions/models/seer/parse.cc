@@ -1,4 +1,4 @@
-// attune seer parse: what nvprof and ncu printed, as a table of launches or as SEER's table.
+// attune seer parse: converts output of nvprof and ncu to a table of launches or to SEER's table.
 
 #include <algorithm>
 #include <vector>
@@ -19,11 +19,11 @@ namespace {
 
 struct ParseOptions {
   std::vector<std::string> files;
-  std::string kernel;   // Part of the names of launches that count; empty: all.
-  std::string configs;  // The layers that the calls are of; empty: a table of launches.
+  std::string kernel;   // Part of the names of launches; empty: all.
+  std::string configs;  // The layers of the calls; empty: as launches.
   int algorithm = -1;
   std::string arch;
-  int multiprocessors = 0;  // 0: those of the usual GPU of the architecture.
+  int multiprocessors = 0;  // 0: from the usual GPU of the architecture.
   std::string output = "-";
   bool json = false;
 };
@@ -54,7 +54,7 @@ int64_t Product(const std::array<int64_t, 3>& extents) {
   return extents[0] * extents[1] * extents[2];
 }
 
-// How many blocks of the launch a multiprocessor has room for; 0 if its needs are not known.
+// The number of blocks of the launch that a multiprocessor can hold; 0 if its needs are unknown.
 int64_t BlocksOf(const ProfiledLaunch& launch, const kernel::Multiprocessor& multiprocessor) {
   if (!launch.block || !launch.registers || Product(*launch.block) > kernel::kMostThreadsOfBlock) {
     return 0;
@@ -84,7 +84,7 @@ LaunchedKernel KernelOf(const ProfiledLaunch& launch,
   return kernel;
 }
 
-// The call of a layer: launches one behind the other.
+// The call of a layer: consecutive launches.
 Result<LayerRun> RunOf(std::span<const ProfiledLaunch> launches,
                        const kernel::Multiprocessor& multiprocessor) {
   LayerRun run;

@@ -24,7 +24,7 @@ Result<Layer> ParseLayer(const std::string& given) {
   std::string text = given;
   for (char& c : text) c = c == ',' ? ' ' : c;
   const size_t words = static_cast<size_t>(std::count(text.begin(), text.end(), ' ')) + 1;
-  // P, which is the fifth number of a configuration, is computed there and not believed.
+  // P, the fifth number of a configuration, is computed and its value ignored.
   size_t fifth = 0;
   for (int i = 0; i < 4 && fifth != text.npos; ++i) fifth = text.find(' ', fifth + 1);
   if (words == 7 && fifth != text.npos) {

@@ -19,14 +19,14 @@ constexpr size_t kMostLaunches = 1'000'000;
 
 struct CsvField {
   std::string text;
-  size_t offset = 0;  // In the whole text.
+  size_t offset = 0;  // From the start of the text.
 };
 using CsvFields = std::vector<CsvField>;
 
-// A row of CSV as RFC 4180 has it, or where it is wrong.
+// A row of CSV by RFC 4180, or the place of its error.
 struct ScannedRow {
   CsvFields fields;
-  std::optional<size_t> fault;  // The offset of a quote that is wrong.
+  std::optional<size_t> fault;  // The offset of a misplaced quote.
 };
 
 ScannedRow ScanRow(std::string_view line, size_t offset) {
@@ -81,7 +81,7 @@ std::string WithoutNumber(std::string name) {
   return name.substr(0, open);
 }
 
-// A launch while its figures come in.
+// A launch while its metrics are read.
 struct PartialLaunch {
   ProfiledLaunch launch;
   std::array<std::optional<double>, kFigures> figures;
@@ -109,16 +109,16 @@ ProfiledLaunch Finished(PartialLaunch partial) {
   return launch;
 }
 
-// What the line that names columns says of those below.
+// The layout of a table, from the line that names its columns.
 enum class Layout {
   kOther,          // A table of something else.
-  kTrace,          // nvprof --print-gpu-trace: a launch in each row, below a row of units.
+  kTrace,          // nvprof --print-gpu-trace: a launch per row, below a row of units.
   kMetricTrace,    // The same with --metrics.
-  kMetricSummary,  // nvprof --metrics: a metric of a kernel in each row.
-  kTimeSummary,    // nvprof alone: a kernel in each row, below a row of units.
-  kNcuMetrics,     // ncu: a metric of a launch in each row.
-  kNcuSummary,     // ncu --print-summary: a metric of a kernel in each row.
-  kNcuRaw,         // ncu --page raw: a launch in each row, below a row of units.
+  kMetricSummary,  // nvprof --metrics: a metric of a kernel per row.
+  kTimeSummary,    // nvprof alone: a kernel per row, below a row of units.
+  kNcuMetrics,     // ncu: a metric of a launch per row.
+  kNcuSummary,     // ncu --print-summary: a metric of a kernel per row.
+  kNcuRaw,         // ncu --page raw: a launch per row, below a row of units.
 };
 
 using Columns = std::map<std::string, size_t, std::less<>>;  // The first of each name.
@@ -168,8 +168,8 @@ class ProfilerReader {
     return InvalidArgument(fmt::format("{}: {}", Text(PlaceAt(text_, offset)), reason));
   }
 
-  // Lines of the profiler itself begin with ==, and those of the program that it runs, which may
-  // stand between rows, begin with neither a quote nor a number.
+  // Lines of the profiler itself begin with ==. Lines of the profiled program, which may appear
+  // between rows, begin with neither a quote nor a number.
   static bool MayBeRow(std::string_view line) {
     return line.front() == '"' || line.front() == ',' || line.front() == '.' ||
            line.front() == '-' || (line.front() >= '0' && line.front() <= '9');
@@ -301,7 +301,7 @@ class ProfilerReader {
     return TakeFigures(fields, *launch);
   }
 
-  // Columns that are called as metrics are.
+  // Reads the columns with names of metrics.
   Status TakeFigures(const CsvFields& fields, PartialLaunch& launch) {
     for (size_t i = 0; i < fields.size(); ++i) {
       const Metric* const metric = FindMetric(names_[i]);
@@ -311,7 +311,7 @@ class ProfilerReader {
     return Status::Ok();
   }
 
-  // ncu has the shape of a launch in columns of every layout, but for old versions.
+  // ncu has the shape of a launch in columns of every layout, except in old versions.
   Status TakeExtents(const CsvFields& fields, PartialLaunch& launch) {
     for (const auto& [column, extents] :
          {std::pair("Grid Size", &launch.launch.grid), {"Block Size", &launch.launch.block}}) {
@@ -340,7 +340,7 @@ class ProfilerReader {
     const std::string& name = At(fields, "Metric Name").text;
     const std::string unit = Has("Metric Unit") ? At(fields, "Metric Unit").text : "";
     const CsvField& value = At(fields, value_column);
-    // Of old versions, which have no columns for them.
+    // Old versions have these as metrics, not as columns.
     const Metric* metric = FindMetric(name);
     constexpr Metric kOldGrid = {"Grid Size", kGrid, Measure::kCount};
     constexpr Metric kOldBlock = {"Block Size", kBlock, Measure::kCount};
@@ -369,14 +369,14 @@ class ProfilerReader {
                  fmt::format("{} is '{}', and has to be {}.", name, Excerpt(field.text), what));
   }
 
-  // The first value of a figure counts: a section of ncu may repeat one of another.
+  // The first value of a metric counts: a section of ncu may repeat one of another.
   Status TakeFigure(const Metric& metric, const CsvField& field, const std::string& unit,
                     PartialLaunch& launch) {
     std::optional<double>& figure = launch.figures[metric.figure];
     if (figure.has_value() || IsUnknown(field.text)) return Status::Ok();
     const auto factor = FactorOf(unit, metric.measure);
     if (!factor.has_value()) {
-      // The figure of that name in another unit, as a throughput in bytes.
+      // The metric of that name in another unit, such as a throughput in bytes.
       if (metric.measure == Measure::kTenths) return Status::Ok();
       return Wrong(field.offset,
                    fmt::format("the unit '{}' of {} is not known.", Excerpt(unit), metric.name));

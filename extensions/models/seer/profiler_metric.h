@@ -1,5 +1,5 @@
-// The figures that are read of NVIDIA's profilers: how they are called, in which units they come,
-// and how their values are spelled.
+// The metrics read from NVIDIA's profilers: their names, their units, and the spelling of their
+// values.
 #pragma once
 
 #include <optional>
@@ -33,21 +33,21 @@ struct Metric {
   Measure measure;
 };
 
-// Null for a metric that is not read. By the names of nvprof and ncu, and where a layout has
-// others, by these.
+// Null for a metric that is not read. Looks up the names of nvprof and ncu, and the different names
+// of some layouts.
 const Metric* FindMetric(std::string_view name);
 
-// How many of the measure's base units (ms, sectors, bytes, tenths) one of `unit` is; what it is
-// per does not count: "Kbyte/block" is 1000 bytes. Nothing for a unit of something else.
+// How many of the measure's base units (ms, sectors, bytes, tenths) one of `unit` is. Ignores a
+// divisor: "Kbyte/block" is 1000 bytes. Nothing for a unit of another measure.
 std::optional<double> FactorOf(std::string_view unit, Measure measure);
 
 // A number with commas between groups of three digits, or without them; nothing for anything else,
 // such as a decimal comma.
 std::optional<double> NumberOf(std::string_view text);
-// What a profiler prints where it knows nothing: n/a and the like.
+// True for a profiler's text for an unknown value: n/a and the like.
 bool IsUnknown(std::string_view text);
 // "Mid (7)" is 7 of 10, as nvprof prints utilisations; a number is in percent, as ncu prints them.
-// Whole numbers up to 10, as SEER has them; nothing for anything else.
+// Whole numbers up to 10, as in SEER; nothing for anything else.
 std::optional<double> TenthsOf(std::string_view text);
 
 }  // namespace attune::seer

@@ -15,7 +15,7 @@ constexpr std::string_view kPublishedRules = "as_published";
 constexpr size_t kMostMultiprocessors = 1 << 20;
 constexpr size_t kVariantFeatures = 6;
 constexpr size_t kFftClassFeatures = 4;
-// The algorithms whose variant a tree says.
+// The algorithms with a variant that a tree selects.
 constexpr std::array<int, 4> kTreeAlgorithms = {0, 2, 6, 7};
 
 Result<Rules> ReadRules(ModelLines& lines) {

@@ -1,4 +1,4 @@
-// Trained SEER models as files: docs/formats/seer.md.
+// Files of trained SEER models: docs/formats/seer.md.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace attune::seer {
 
 struct SeerFile {
-  std::string device;  // What its data were measured on, one line; empty if nobody said.
+  std::string device;  // Where data were measured, a line; may be empty.
   int64_t multiprocessors = kTitanXpProcessors;
   SeerModel model;
   OperatorModels operators;
 };
 
-// kInvalidArgument if the device is more than one line.
+// kInvalidArgument if the device has more than one line.
 Result<std::string> SeerText(const SeerFile& file);
 
-// kDataLoss, with the line where that is known, for what is damaged, cut off or no such file;
+// kDataLoss, with the line where that is known, for a damaged, truncated or foreign file;
 // kFailedPrecondition for another version of the format.
 Result<SeerFile> ReadSeerFile(std::string_view text);
 

@@ -18,14 +18,14 @@ std::vector<double> FftClassFeatures(const Layer& x) {
   return {Number(x.c), Number(x.k), Number(x.p), Number(x.f)};
 }
 
-// Whether the kernels of an algorithm are for this layer at all.
+// True if the kernels of an algorithm can compute this layer.
 bool Supports(const Layer& x, int algorithm) {
   if (algorithm == 6) return x.f == 3 && x.s == 1;
   if (algorithm == 7) return (x.f == 3 || x.f == 5) && x.s == 1;
   return true;
 }
 
-// What the published program says instead of "not supported".
+// The published program's time for "not supported".
 double PublishedPenaltyMs(int algorithm) {
   if (algorithm == 3) return 100000;
   return algorithm == 4 || algorithm == 5 ? 10000 : 200000;

@@ -1,4 +1,4 @@
-// SEER of one device: every algorithm's time for a layer, and which one to pick.
+// SEER for one device: the time of every algorithm for a layer, and the best pick.
 #pragma once
 
 #include <array>
@@ -14,46 +14,47 @@
 
 namespace attune::seer {
 
-// What was measured on a device.
+// Measurements on a device.
 struct TrainingData {
   // By the name of the variant.
   std::map<std::string, std::vector<KernelRecord>, std::less<>> kernels;
   std::vector<TimedLayer> fft;            // Algorithm 4, whole calls.
   std::vector<TimedLayer> fft_tiling;     // Algorithm 5, whole calls.
-  std::vector<KernelRecord> fft_classes;  // Of algorithm 5, for its class alone.
-  // Of algorithm 2; empty on devices that have no such kernel.
+  std::vector<KernelRecord> fft_classes;  // Algorithm 5, for its class alone.
+  // Algorithm 2; empty on devices without such a kernel.
   std::vector<TimedLayer> im2col;
   // By the name of algorithm 7's variant.
   std::map<std::string, std::vector<TimedLayer>, std::less<>> transforms;
 };
 
-// One algorithm's prediction. A layer that it does not support has no time, whatever was trained.
+// One algorithm's prediction. An unsupported layer has no time, with any training.
 struct AlgorithmPrediction {
   bool is_supported = false;
   double time_ms = 0;
-  std::string_view variant;                 // Of Variants(); empty for the FFTs.
+  std::string_view variant;                 // From Variants(); empty for the FFTs.
   std::optional<KernelClass> kernel_class;  // None for algorithm 4.
 };
 
 class SeerModel {
  public:
-  // Algorithms without data are never supported. kFailedPrecondition for a variant that is none.
+  // Algorithms without data are never supported. kFailedPrecondition for an unknown variant.
   static Result<SeerModel> Train(const TrainingData& data, uint64_t seed, Rules rules);
 
-  // As published, an algorithm that is not supported has the penalty for a time.
+  // As published, an unsupported algorithm has the penalty for a time.
   AlgorithmPrediction Predict(const Layer& layer, int algorithm) const;
   std::array<AlgorithmPrediction, kAlgorithms> PredictAll(const Layer& layer) const;
-  // The algorithm with the least time, -1 if none is supported.
+  // The algorithm with the minimum time, -1 if none is supported.
   int Pick(const Layer& layer) const;
 
   // Null if it was not trained.
   const VariantModel* FindModel(std::string_view variant) const;
   Rules rules() const { return rules_; }
   std::vector<std::string> warnings() const;
-  // The names of the variants that were trained, in their order.
+  // The names of the trained variants, in their order.
   std::vector<std::string> trained_variants() const;
 
-  // Lines of a file of models (extensions/models/seer/seer_file.h), which do not say the rules.
+  // Appends lines of a file of models (extensions/models/seer/seer_file.h), which do not contain
+  // the rules.
   void AppendText(std::string& text) const;
   static Result<SeerModel> ReadFrom(ModelLines& lines, Rules rules);
 

@@ -52,7 +52,7 @@ TEST(VariantModel, CoefficientsAndClassTreesOfEveryVariantAreRecovered) {
                  variant.name);
       const std::vector<Cart::Node>& nodes = model->class_tree().nodes();
       ASSERT_EQ(nodes.size(), 5u) << variant.name;
-      // C divides first or W does; the other one divides what is left.
+      // The tree splits on C first or on W, and then on the other one.
       EXPECT_LE(nodes[0].feature, 1u) << variant.name;
       for (const Layer& layer : TrainingGrid(variant.algorithm)) {
         if (variant.filter != 0 && layer.f != variant.filter) continue;

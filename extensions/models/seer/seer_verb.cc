@@ -28,7 +28,7 @@ Status CheckIsNoWorkbook(const std::string& file, std::string_view text) {
       file, ShellWord(file)));
 }
 
-// Reads each file with `read` and appends what it has. `read` takes a text.
+// Reads each file with `read`, which takes a text, and appends the results.
 template <class Read>
 auto ReadAllOf(std::span<const std::string> files, Read read) -> decltype(read("")) {
   decltype(read("")) all;

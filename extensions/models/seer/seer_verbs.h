@@ -1,4 +1,4 @@
-// The verbs below `attune seer`, one source file each, and what they share.
+// The verbs below `attune seer`, one source file each, and their shared parts.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ void AddParseVerb(CLI::App& seer, Invocation& invocation);
 // --algorithm-order cudnn|readme.
 void AddOrderOption(CLI::App& verb, AlgorithmOrder& order);
 
-// Contents of the files, one after the other. Errors name the file and the line.
+// Contents of the files, concatenated. Errors name the file and the line.
 Result<std::vector<KernelRecord>> ReadKernelFiles(std::span<const std::string> files,
                                                   AlgorithmOrder order);
 Result<std::vector<OperatorTime>> ReadOperatorFiles(std::span<const std::string> files);
@@ -32,12 +32,13 @@ Result<std::vector<AlgorithmTimes>> ReadTimesFiles(std::span<const std::string> 
 Result<std::vector<Layer>> ReadConfigurationFiles(std::span<const std::string> files);
 Result<SeerFile> ReadModelFile(const std::string& file);
 
-// What people read: "compute", "DRAM", "under-utilised".
+// Display name: "compute", "DRAM", "under-utilised".
 std::string_view NameOf(KernelClass kernel_class);
 // "implicit GEMM": cuDNN's name of a forward algorithm, in short.
 std::string_view AlgorithmName(int algorithm);
 
-// What was left out of tables because no one variant launches so many blocks; empty if nothing was.
+// A note about records left out of tables because no single variant launches so many blocks; empty
+// if there are none.
 std::string LeftOutNote(const SortedRecords& sorted);
 
 }  // namespace attune::seer

@@ -1,4 +1,4 @@
-// Data from known coefficients: what a trained model has to find again.
+// Data from known coefficients, which a trained model must recover.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace attune::seer {
 
-// What a made-up kernel of a variant does. Classes are those of a tree of two splits on C and W,
-// and traffic has a step on K, so that trees can find all of it.
+// The behaviour of a synthetic kernel of a variant. Classes are those of a tree of two splits on C
+// and W, and traffic has a step on K, so that trees can find all of it.
 struct KnownKernel {
   double instructions_slope = 4.5;                                  // a of i = a q + b.
   double instructions_offset = 900;                                 // b.
@@ -29,7 +29,7 @@ std::vector<KernelRecord> MakeRecords(const Variant& variant, const KnownKernel&
                                       const std::vector<Layer>& layers, double noise,
                                       uint64_t seed);
 
-// The times that a polynomial with these coefficients has.
+// The times by a polynomial with these coefficients.
 std::vector<TimedLayer> MakeTimes(std::vector<double> (*terms)(const Layer&, Rules), Rules rules,
                                   const std::vector<double>& coefficients,
                                   const std::vector<Layer>& layers);

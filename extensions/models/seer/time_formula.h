@@ -1,5 +1,5 @@
-// SEER's three formulas of time, one for each class of kernel. All are linear in their
-// coefficients, and all are fitted to the relative error: sum of (T / t - 1)^2.
+// SEER's three formulas of time, one for each class of kernel. All are linear in their coefficients
+// and fitted to the relative error: sum of (T / t - 1)^2.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace attune::seer {
 
-// What a formula takes: n, B, Bmax, and per block i, dr and dw.
+// The inputs of a formula: n, B, Bmax, and per block i, dr and dw.
 struct LaunchCounts {
   double waves = 0;
   double blocks = 0;
@@ -19,10 +19,10 @@ struct LaunchCounts {
   double read_sectors = 0;
   double write_sectors = 0;
 };
-// Those of a record: counters over blocks.
+// The counters of a record, over blocks.
 LaunchCounts CountsOf(const KernelRecord& record);
 
-// What stands beside each coefficient:
+// The factor of each coefficient:
 //   compute         n Bmax i, n
 //                   T = n (a Bmax i + b)
 //   DRAM            (n - 1 + eps) Bmax (dr + dw), 1
@@ -32,9 +32,9 @@ LaunchCounts CountsOf(const KernelRecord& record);
 // with eps the share of the last wave that is full, (B - (n - 1) Bmax) / Bmax.
 std::vector<double> TimeTerms(KernelClass kernel_class, const LaunchCounts& counts);
 
-// beta with the least sum of (x . beta / t - 1)^2, by rows of equally many terms. Coefficients are
-// at least 0 unless `rules` are those published, which lets them be anything, so that times below 0
-// come out. REQUIRES: rows, times above 0.
+// beta with the minimum sum of (x . beta / t - 1)^2, by rows of equally many terms. Coefficients
+// are at least 0, except under the published `rules`, which allow any value and so times below 0.
+// REQUIRES: rows, times above 0.
 std::vector<double> FitTerms(const std::vector<std::vector<double>>& rows,
                              std::span<const double> times, Rules rules);
 

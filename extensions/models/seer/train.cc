@@ -1,4 +1,4 @@
-// attune seer train: a model of tables of measurements.
+// attune seer train: fits a model to tables of measurements.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ struct TrainOptions {
   Rules rules() const { return as_published ? Rules::kAsPublished : Rules::kFixed; }
 };
 
-// What became of the tables.
+// The result of training on the tables.
 struct Training {
   SortedRecords learnt;
   std::vector<KernelRecord> held_out;
@@ -120,7 +120,7 @@ void PrintTraining(const Training& training, Output& out) {
   for (const std::string& warning : training.file.model.warnings()) out.Print(warning + "\n");
 }
 
-// A table of measurements is replaced by nothing that is made of it.
+// Refuses to overwrite a table of measurements with an output made from it.
 Status CheckOutputs(const TrainOptions& options) {
   for (const std::string& output : {options.output, options.held_out}) {
     ATTUNE_RETURN_IF_ERROR(CheckNoInput(output, options.files));

@@ -42,7 +42,7 @@ void TakeVariants(int algorithm, VariantRecords split, SortedRecords& sorted) {
   const std::vector<const Variant*> of_any = VariantsOf(algorithm, 3);
   for (size_t i = 0; i < split.by_variant.size(); ++i) {
     for (KernelRecord& record : split.by_variant[i]) {
-      // Those of algorithm 7 have a name for each filter.
+      // Variants of algorithm 7 have a name for each filter.
       const std::vector<const Variant*> of_filter = VariantsOf(algorithm, record.layer.f);
       const Variant* const variant = i < of_filter.size() ? of_filter[i] : of_any[i];
       sorted.kernels[std::string(variant->name)].push_back(std::move(record));

@@ -50,8 +50,8 @@ void VariantModel::GrowTrees(std::span<const KernelRecord> records, uint64_t see
   for (const KernelRecord& record : records) {
     const Layer x = variant_->name == "algo1_128x32" ? PaddedLayer(*variant_, record.layer, rules_)
                                                      : record.layer;
-    // Trees are asked with the blocks of the formula, so they learn from those; as published, they
-    // learn from the blocks that were launched.
+    // Prediction uses the blocks of the formula, so trees learn from those; as published, they
+    // learn from the launched blocks.
     const double blocks =
         rules_ == Rules::kAsPublished ? record.blocks : BlocksOf(*variant_, record.layer, rules_);
     classes.rows.push_back(ClassFeatures(x, blocks));
@@ -101,7 +101,7 @@ Result<VariantModel> VariantModel::Train(const Variant& variant,
   model.least_ms_ = records[0].time_ms;
   for (const KernelRecord& record : records) {
     model.least_ms_ = std::min(model.least_ms_, record.time_ms);
-    if (record.instructions <= 0) continue;  // A relative error of nothing is none.
+    if (record.instructions <= 0) continue;  // Zero has no relative error.
     lines.push_back({model.StaticTerm(record.layer), 1});
     instructions.push_back(record.instructions / record.blocks);
   }

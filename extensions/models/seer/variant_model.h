@@ -1,5 +1,5 @@
-// The full model of one kernel variant: its class by a tree, its instructions by a line, its DRAM
-// traffic by two trees, and its time by the formula of the class.
+// The full model of one kernel variant: a tree for its class, a line for its instructions, two
+// trees for its DRAM traffic, and the formula of the class for its time.
 #pragma once
 
 #include <array>
@@ -24,15 +24,15 @@ struct KernelTime {
 
 class VariantModel {
  public:
-  // kFailedPrecondition for no records. A class that no record has gets coefficients of 1 and a
+  // kFailedPrecondition without records. A class without records gets coefficients of 1 and a
   // warning, as published; its tree never predicts it.
   static Result<VariantModel> Train(const Variant& variant, std::span<const KernelRecord> records,
                                     uint64_t seed, Rules rules);
 
-  // With the blocks of the variant's formula and the resident blocks of most records (as published:
+  // Uses the blocks of the variant's formula and the resident blocks of most records (as published:
   // of a Titan Xp).
   KernelTime Predict(const Layer& layer) const;
-  // The blocks and the resident blocks are known, as in SEER's test set I.
+  // With known blocks and resident blocks, as in SEER's test set I.
   KernelTime Predict(const Layer& layer, double blocks, double resident) const;
 
   const Variant& variant() const { return *variant_; }
@@ -43,20 +43,20 @@ class VariantModel {
     return coefficients_[static_cast<size_t>(kernel_class)];
   }
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // Lines of a file of models (docs/formats/seer.md), which do not say the variant.
+  // Appends lines of a file of models (docs/formats/seer.md), which do not contain the variant.
   void AppendText(std::string& text) const;
   static Result<VariantModel> ReadFrom(ModelLines& lines, const Variant& variant, Rules rules);
 
  private:
   std::vector<double> ClassFeatures(const Layer& layer, double blocks) const;
   std::vector<double> DramFeatures(const Layer& layer, double blocks) const;
-  // What sectors read per block are proportional to.
+  // Sectors read per block are proportional to it.
   double ReadScale(const Layer& layer) const;
   double StaticTerm(const Layer& layer) const;
   void GrowTrees(std::span<const KernelRecord> records, uint64_t seed);
   void FitTimes(std::span<const KernelRecord> records);
 
-  const Variant* variant_ = nullptr;  // Of Variants(), which are there always.
+  const Variant* variant_ = nullptr;  // From Variants(), which always exist.
   Rules rules_ = Rules::kFixed;
   Cart class_tree_;
   Cart read_tree_;
@@ -64,7 +64,7 @@ class VariantModel {
   std::vector<double> instruction_line_;
   std::array<std::vector<double>, kClasses> coefficients_;
   double resident_ = 0;
-  double least_ms_ = 0;  // Of the records.
+  double least_ms_ = 0;  // The minimum over the records.
   std::vector<std::string> warnings_;
 };
 
