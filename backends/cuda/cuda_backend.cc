@@ -47,7 +47,7 @@ class CudaBackendImpl final : public Backend {
       kernels.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));
     }
     solvers_.push_back(MakeCublasLtGemm(lt_));
-    // What convolutions and folded batches may compute their products by, beside that.
+    // The other solvers of products for convolutions and folded batches.
     std::vector<const Solver*> products = {split.get()};
     solvers_.push_back(MakeFoldedGemm(lt_));
     products.push_back(solvers_.back().get());
@@ -71,8 +71,8 @@ class CudaBackendImpl final : public Backend {
     // Kernels of attune come first: without saved statistics they are about ten times faster.
     cudnn_.AddBatchNormsTo(solvers_);
     for (auto& solver : library.solvers) solvers_.push_back(std::move(solver));
-    // It has epilogues that cuBLASLt has not; kernels, whose default fits more of such problems,
-    // stay the default there.
+    // It has epilogues that cuBLASLt lacks. There the kernels stay the default: theirs fits more of
+    // such problems.
     solvers_.push_back(std::move(split));
   }
 
@@ -104,7 +104,8 @@ class CudaBackendImpl final : public Backend {
       environment["library." + report.name] = report.version;
       environment["library." + report.name + ".build_id"] = report.build_id;
     }
-    // An edited kernel file is another environment for its own solver, whatever its version says.
+    // An edited kernel file is another environment for its own solver, even with an unchanged
+    // version.
     for (const auto& [name, content] : kernel_contents_) environment["library." + name] = content;
     return environment;
   }

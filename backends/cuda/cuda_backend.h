@@ -13,8 +13,8 @@
 namespace attune::cuda {
 
 // Kernel files out of `kernel_folders` (kernel::KernelFolders() is the usual search path).
-// Everything of CUDA is loaded at run time; what is missing, and which kernel files are broken, is
-// in Backend::Libraries().
+// Everything of CUDA is loaded at run time; Backend::Libraries() lists missing libraries and broken
+// kernel files.
 std::unique_ptr<const Backend> CudaBackend(
     const std::vector<std::filesystem::path>& kernel_folders);
 

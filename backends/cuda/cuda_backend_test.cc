@@ -1,4 +1,4 @@
-// What needs no device: building for a named architecture, and saying what is missing.
+// Tests without a device: building for a named architecture, and reporting missing libraries.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -198,7 +198,8 @@ TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
   EXPECT_THAT(status.message(), HasSubstr(driver->missing));
 }
 
-// Of others what was tried on operands that are aligned better could end the context of a program.
+// With the other solvers a config that was tried on better aligned operands could end the context
+// of a program.
 TEST(CudaBackend, SolversWhoseLibrariesKnowTheAlignmentSayThatTheyCheckIt) {
   const std::unique_ptr<const Backend> backend = CudaBackend({});
   const std::set<std::string> kUnchecked = {"cuda.cudnn-conv", "cuda.cudnn-instant-conv",

@@ -23,8 +23,8 @@ inline Problem ProblemOf(const std::string& text) {
 inline Gemm GemmOf(const std::string& text) { return ProblemOf(text).Get<Gemm>(); }
 inline Conv ConvOf(const std::string& text) { return ProblemOf(text).Get<Conv>(); }
 
-// Integers, so that every sum is exact; an output that is not read is filled with what would be
-// seen.
+// Integers, so that every sum is exact; an output that is not read is filled with values that would
+// show.
 inline std::vector<OperandValues> OperandsOnHost(const Problem& problem) {
   std::vector<OperandValues> operands;
   uint32_t state = 1;
@@ -39,7 +39,7 @@ inline std::vector<OperandValues> OperandsOnHost(const Problem& problem) {
   return operands;
 }
 
-// What the output of a convolution has to be.
+// The expected output of a convolution.
 inline OperandValues ExpectedOf(const Conv& conv, const std::vector<OperandValues>& operands) {
   const std::vector<OperandValues> inputs(operands.begin(), operands.end() - 1);
   OperandValues output(operands.back().size());
@@ -49,7 +49,7 @@ inline OperandValues ExpectedOf(const Conv& conv, const std::vector<OperandValue
   return output;
 }
 
-// What the output of a product has to be, gaps as they were.
+// The expected output of a product, gaps as they were.
 inline OperandValues ExpectedOf(const Gemm& gemm, const std::vector<OperandValues>& operands) {
   std::vector<OperandValues> inputs = operands;
   if (gemm.beta == ScalarClass::kZero) inputs.pop_back();

@@ -1,5 +1,5 @@
-// What a call on a stream of the program asks the driver, counted by a stand-in: each question
-// costs the calling thread 10 to 40 ns of a product that is launched in some microseconds.
+// Driver queries of a call on a stream of the program, counted by a stand-in: each query costs the
+// calling thread 10 to 40 ns of a product that is launched in some microseconds.
 #include <map>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-// A driver with one context and one device, which notes what it is asked.
+// A driver with one context and one device, which records the queries.
 class CountingDriver {
  public:
   CountingDriver() {

@@ -89,8 +89,8 @@ class SolverDeviceTest : public CudaDeviceTest {
     return solver.Load(artifact, problem, config, *device_);
   }
 
-  // How many configs of the solver computed the problem; what is wrong with any is a failure of the
-  // test. A library that does not compute the inner problem with its own answer is not.
+  // The number of configs of the solver that computed the problem; an error of any is a failure of
+  // the test. A library that does not compute the inner problem with its own answer is not.
   int RightConfigs(const Solver& solver, const Problem& problem) {
     const auto configs = ConfigsOf(solver, problem);
     EXPECT_TRUE(configs.ok()) << configs.status().ToString();

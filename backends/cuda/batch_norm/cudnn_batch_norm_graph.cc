@@ -122,7 +122,7 @@ class NormGraphWriter {
     return parts_.AddTensor({.tensor = std::move(tensor), .kind = CudnnTensorKind::kVirtual});
   }
 
-  // y if nothing follows, else what stays between two operations.
+  // y for the last operation, else a virtual tensor that passes the value to the next operation.
   Result<Part> AddResult(bool is_last) {
     return is_last ? AddOperand(at_.y) : AddBetween(tensor_, DataType::kF32);
   }

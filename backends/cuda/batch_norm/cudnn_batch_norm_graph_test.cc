@@ -73,7 +73,7 @@ class CudnnBatchNormGraphTest : public testing::Test {
     return *std::move(graph);
   }
 
-  // Runs the first plan of the graph of `problem`, whose workspace it returns the size of.
+  // Runs the first plan of the graph of `problem`. Returns the size of its workspace.
   size_t Launch(const char* problem, const OperandsOfCall& call) {
     const CudnnBatchNormGraph graph = GraphOf(problem);
     const auto plan = graph.graph().FirstPlan();

@@ -1,4 +1,4 @@
-// What solvers have in common that compute a convolution by another one of cuDNN's.
+// Base of the solvers that compute a convolution by another convolution of cuDNN's.
 #pragma once
 
 #include <memory>
@@ -25,10 +25,10 @@ struct InnerConv {
   Status Run(const CudnnCall& call) const { return graph.Run(plan, call); }
 };
 
-// There are several layouts of what is copied, each with an inner convolution of its own. A config
-// is the `layout`, and beyond that an engine as of cuda.cudnn-graph-conv for the inner convolution;
-// without one it is the library's first recommendation. Subclasses say which layouts there are and
-// run the kernels that copy.
+// The copies have several layouts, each with an inner convolution of its own. A config is the
+// `layout` and optionally an engine as of cuda.cudnn-graph-conv for the inner convolution; without
+// one it is the library's first recommendation. Subclasses list the layouts and run the kernels
+// that copy.
 class CompositeConv : public LibrarySolver, public StateKeeper {
  public:
   struct Borrowed {
@@ -60,7 +60,7 @@ class CompositeConv : public LibrarySolver, public StateKeeper {
   // At least one, best guess first; or kUnsupported with the reason. REQUIRES, as below:
   // CheckCudnnConvolves(conv) is ok.
   virtual Result<std::vector<std::string>> Layouts(const Conv& conv) const = 0;
-  // What cuDNN computes. REQUIRES, as below: `layout` is one of Layouts(conv).
+  // The convolution that cuDNN computes. REQUIRES, as below: `layout` is one of Layouts(conv).
   virtual Result<Conv> InnerOf(const Conv& conv, std::string_view layout) const = 0;
   virtual Result<std::unique_ptr<Executable>> LoadLayout(CudaDevice& device, const Conv& conv,
                                                          std::string_view layout,

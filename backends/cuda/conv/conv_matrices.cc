@@ -30,7 +30,7 @@ ConvFactors Merged(ConvFactors factors) {
   return factors;
 }
 
-// Extents, transpositions and leading dimensions of one matrix each, and who is who.
+// One product, and the tensors that are its A, B and C.
 struct SingleProduct {
   Gemm gemm;
   std::array<ConvTensor, 3> tensors;
@@ -116,7 +116,7 @@ const MatrixBatch& BatchOf(const ConvFactors& factors, ConvTensor tensor) {
   return factors.weights;
 }
 
-// How the matrices of A, B and C are counted through: by one batch, and by what is left.
+// The iteration over the matrices of A, B and C: one strided batch, repeated `count` times.
 struct Counting {
   int64_t batch = 1;
   std::array<int64_t, 3> strides = {0, 0, 0};
@@ -143,8 +143,8 @@ Counting CountingOf(const ConvFactors& factors, const std::array<ConvTensor, 3>&
 }
 
 Status CheckSize(Gemm gemm) {
-  // What operands start at is looked at elsewhere: partial sums may be of a wider type than what
-  // the convolution's promise is about.
+  // The alignment is checked elsewhere: partial sums may have a wider type than the one that the
+  // alignment of the convolution is stated for.
   gemm.alignment_bytes = 256;
   const Status status = Validate(gemm);
   return status.ok() ? status : Unsupported(status.message());

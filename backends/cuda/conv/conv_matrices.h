@@ -1,5 +1,5 @@
-// A convolution as products of matrices: which images and weights it relates, what they are as
-// matrices of pixels, and the product that computes one of them from the other two.
+// A convolution as products of matrices: its images and weights, their form as matrices of pixels,
+// and the product that computes one of them from the other two.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace attune::cuda {
 enum class ConvTensor { kLarge, kSmall, kWeights };
 
 struct ConvImage {
-  int64_t channels = 1;  // Of all groups.
+  int64_t channels = 1;  // In all groups.
   Spatial extents = {1, 1, 1};
   bool is_channels_last = false;
   size_t operand = 0;  // Index into Operands(conv).
@@ -61,15 +61,15 @@ struct PixelMatrix {
   // The values of a pixel (its channels, or channels times taps) lie side by side, stored as values
   // x pixels. Otherwise the pixels of a value do: pixels x values.
   bool is_values_inner = false;
-  int64_t pixels = 0;  // Of an image.
-  int64_t values = 0;  // Of a group.
+  int64_t pixels = 0;  // Per image.
+  int64_t values = 0;  // Per group.
   MatrixBatch batch;
 };
 // The image as it is in memory. Values are inner, too, where there is one pixel or one channel,
 // which is the same thing: then the images of a batch are one matrix.
 PixelMatrix PixelsOf(const ConvImage& image, int64_t groups);
 
-// What a product is made of. The weights are stored as values of `windows` x values of `small`.
+// The factors of a product. The weights are stored as values of `windows` x values of `small`.
 struct ConvFactors {
   PixelMatrix windows;
   PixelMatrix small;
@@ -86,7 +86,7 @@ struct ConvFactors {
 struct RepeatedProduct {
   Gemm gemm;
   int64_t count = 1;
-  std::array<int64_t, 3> steps = {0, 0, 0};  // Of A, B and C.
+  std::array<int64_t, 3> steps = {0, 0, 0};  // For A, B and C.
   std::array<ConvTensor, 3> tensors = {};    // Which tensor is A, B, C.
 };
 
@@ -108,8 +108,7 @@ inline constexpr int64_t kMostProducts = 64;
 // rows of C, to which alone cuBLASLt adds one, or belong to several groups.
 Status AddBias(const Conv& conv, RepeatedProduct& product);
 
-// What an address is a multiple of, `offset_bytes` behind one that is a multiple of
-// `alignment_bytes`.
+// The alignment of an address `offset_bytes` behind one that is a multiple of `alignment_bytes`.
 int AlignmentBehind(int alignment_bytes, int64_t offset_bytes);
 
 }  // namespace attune::cuda

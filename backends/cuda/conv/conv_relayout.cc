@@ -63,7 +63,7 @@ Relayout Between(const ChannelMatrices& from, const ChannelMatrices& to) {
   return task;
 }
 
-// What channels of tensors that tensor cores read come in multiples of.
+// The divisor of the number of channels of tensors that tensor cores read.
 int64_t ChannelStep(const Conv& conv) {
   const bool is_narrow = conv.type == DataType::kF16 || conv.type == DataType::kBf16;
   const bool is_tensor_core =

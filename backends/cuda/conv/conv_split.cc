@@ -27,8 +27,8 @@ constexpr double kTransfersOfElement = 6;
 // H100 and 47 on an H200 (67 and 494; 3.35 and 4.8 TB/s), 23 on a B200 (75 and 1100; 8.0 TB/s).
 constexpr double kLeastProducts = 24;
 
-// GPUs whose tensor cores multiply tf32 six times as fast as other units f32, or faster. Those of
-// workstations do so at one or two times the rate.
+// On these GPUs tensor cores multiply tf32 at least six times as fast as other units multiply f32.
+// On GPUs of workstations the ratio is one or two.
 constexpr std::string_view kPayingArchs[] = {"sm_80", "sm_90", "sm_100", "sm_103"};
 
 // The layouts of a tensor before and behind.

@@ -1,5 +1,5 @@
-// A convolution of f32 as one of tf32 with a sum that is three times as long: which parts of the
-// operands lie where, and what the convolution of them is.
+// A convolution of f32 as one of tf32 with a sum that is three times as long: where the parts of
+// the operands lie, and the convolution of the parts.
 #pragma once
 
 #include <array>
@@ -17,27 +17,27 @@
 
 namespace attune::cuda {
 
-// An f32 is nearly the sum of two tf32: a high part, and a low one of what that leaves. Of the four
-// products of such sums, that of both low parts is no more than 2^-22 of all. The other three are
-// low * high + high * low + high * high, so the first operand has the parts (low, high, high) and
-// the second (high, low, high) along what is summed: the channels of each group that the sum runs
-// through, or the images for a gradient of weights. Tensor cores cut sums off instead of rounding
-// them, which costs the less the later the sum becomes large: small products come first. Where
-// engines keep that order, results are off by a quarter of what they are off by in the other one
-// (sums of 144 to 9216 products on the host, cut off every 4 or 8).
+// An f32 is nearly the sum of two tf32: a high part, and a low part that holds the remainder. Of
+// the four products of such sums, the product of both low parts is at most 2^-22 of the total. The
+// other three are low * high + high * low + high * high. So the first operand has the parts (low,
+// high, high) and the second (high, low, high) along the summed index: the channels of each group
+// that the sum runs through, or the images for a gradient of weights. Tensor cores truncate sums
+// instead of rounding them. The loss is smaller the later the sum becomes large, so small products
+// come first. Where engines keep that order, errors are a quarter of those in the other order (sums
+// of 144 to 9216 products on the host, truncated every 4 or 8).
 //
 // Arrays are in the order of Operands(conv).
 struct ConvSplit {
-  Conv inner;          // What is computed in each round.
-  int64_t rounds = 1;  // Of as many images as `inner` sums or computes; weights are split once.
+  Conv inner;                            // The convolution of one round.
+  int64_t rounds = 1;                    // One for each batch of `inner`; weights are split once.
   std::array<Split, 2> into{};           // From the inputs of the problem; without addresses.
-  std::array<size_t, 2> parts_bytes{};   // Of an input of `inner`.
+  std::array<size_t, 2> parts_bytes{};   // Per input of `inner`.
   std::array<int64_t, 3> steps_bytes{};  // From round to round, of tensors of the problem.
   bool is_output_copied = false;         // From another layout,
   Relayout output_back{};                // without addresses.
-  size_t output_bytes = 0;               // Of `inner`.
+  size_t output_bytes = 0;               // Output of `inner`.
 
-  // What parts and copy take in the workspace.
+  // Workspace of the parts and of the copy.
   size_t CopiesBytes() const;
 };
 
@@ -51,18 +51,17 @@ std::vector<std::string> SplitNames(const Conv& conv);
 Result<ConvSplit> SplitInLayout(const Conv& conv, std::string_view name,
                                 int64_t limit_bytes = kMostScratchBytes);
 
-// Those of SplitNames whose parts keep to `limit_bytes`. kUnsupported with the reason if there are
+// The SplitNames with parts of at most `limit_bytes`. kUnsupported with the reason if there are
 // none, or if CheckSplits() refuses.
 Result<std::vector<std::string>> PossibleSplits(const Conv& conv,
                                                 int64_t limit_bytes = kMostScratchBytes);
 
-// kUnsupported for what is no strict f32, and where reading and writing the parts takes longer than
-// the tensor cores can save. REQUIRES: as
-// LayOutAnew().
+// kUnsupported for anything but strict f32, and where reading and writing the parts takes longer
+// than the tensor cores can save. REQUIRES: as LayOutAnew().
 Status CheckSplits(const Conv& conv);
 
-// kUnsupported where tensor cores do not multiply tf32 more than three times as fast as other units
-// f32, or nobody knows.
+// kUnsupported unless tensor cores are known to multiply tf32 more than three times as fast as
+// other units multiply f32.
 Status CheckSplitsPay(const Target& target);
 
 }  // namespace attune::cuda

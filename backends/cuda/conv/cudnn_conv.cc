@@ -32,7 +32,7 @@ Parameter MathOf(const Problem& problem) {
   return math;
 }
 
-// Not instant: what the library answers first takes it 2 to 5 ms to find out, for every shape anew.
+// Not instant: the library needs 2 to 5 ms to find its first answer for each new shape.
 SolverTraits Traits() {
   SolverTraits traits;
   traits.description = "cuDNN's legacy algorithms, on tensor cores or without";
@@ -48,7 +48,7 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
       : LibrarySolver({"cuda.cudnn-conv", 1}, Traits()), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
-    // What the library chooses first must be worth being the default.
+    // The library's first choice must be worth being the default.
     const bool loses_sums = LosesSums(problem.Get<Conv>());
     return ConfigSpace::Create(
         {{"algorithm", {std::string(loses_sums ? "algo_0" : kFirst)}}, MathOf(problem)}, {});

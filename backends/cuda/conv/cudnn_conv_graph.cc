@@ -39,7 +39,7 @@ Result<Part> AddConvolution(const Conv& conv, CudnnGraphParts& parts) {
   return parts.Add(std::move(made));
 }
 
-// What an operation calls its parts: the three operands, the convolution, alpha and beta.
+// The attributes of an operation: the three operands, the convolution, alpha and beta.
 struct OperationNames {
   cudnnBackendDescriptorType_t type;
   std::array<cudnnBackendAttributeName_t, 6> attributes;

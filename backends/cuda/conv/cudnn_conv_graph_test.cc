@@ -43,7 +43,7 @@ class CudnnGraphTest : public testing::Test {
   StandInCudnn library_{"9.14.0"};
 };
 
-// Its solvers are asked for any operands, because engines refuse what they do not take.
+// Its solvers accept operands of any alignment, because engines refuse those that they cannot read.
 TEST_F(CudnnGraphTest, TheLibraryIsToldHowTheOperandsAreAligned) {
   GraphOf("conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,type=f16,align=2}");
   GraphOf("conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,type=f16}");
@@ -97,7 +97,7 @@ TEST_F(CudnnGraphTest, WhatServesFirstNeedsLittleMemory) {
   EXPECT_THAT(library_.engines_made, ElementsAre(45, 70, 23));
 }
 
-// Of an engine that compiles no plan is begun, whatever the version.
+// No plan is begun for an engine that compiles, in any version.
 TEST_F(CudnnGraphTest, WhatIsLearnedOfAnotherVersionCompilesNothing) {
   StandInCudnn library("9.19.0");
   library.engines = {{3, true}, {4}, {5, false, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}}, {6}};

@@ -1,4 +1,4 @@
-// What is known of cuDNN's convolutions without the library or a device.
+// Properties of cuDNN's convolutions that need neither the library nor a device.
 #include "backends/cuda/conv/cudnn_conv.h"
 
 #include <string>

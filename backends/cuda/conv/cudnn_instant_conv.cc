@@ -26,8 +26,9 @@ std::string_view ImplicitAlgorithm(const Conv& conv) {
   return conv.direction == ConvDirection::kForward ? "implicit_gemm" : "algo_1";
 }
 
-// What is quickest of depthwise convolutions without asking: no engine that compiles nothing is
-// quicker, and the library's answer, which takes it 20 ms, is this or what fails.
+// The quickest algorithm for depthwise convolutions, without asking the library. No engine that
+// compiles nothing is quicker; the library takes 20 ms to answer, with this algorithm or one that
+// fails.
 std::string_view DepthwiseAlgorithm(const Conv& conv) {
   return conv.direction == ConvDirection::kForward ? "implicit_precomp_gemm"
                                                    : ImplicitAlgorithm(conv);
@@ -42,8 +43,7 @@ SolverTraits Traits(std::string_view description, bool is_deterministic) {
   return traits;
 }
 
-// Of workspace, for what serves a first call: with depth cuDNN copies the operands into another
-// layout.
+// Limit of the workspace of first calls: with depth cuDNN copies the operands into another layout.
 size_t MostBytes(const Conv& conv) {
   size_t operand_bytes = 0;
   for (const Operand& operand : Operands(Problem(conv))) operand_bytes += SpanBytes(operand.tensor);
@@ -83,7 +83,7 @@ class CudnnInstantSolver : public LibrarySolver {
 
 class CudnnInstantConv final : public CudnnInstantSolver {
  public:
-  // Some engines add in changing order; those of a problem that is to be deterministic do not.
+  // Some engines add in changing order; those of a deterministic problem do not.
   explicit CudnnInstantConv(const Lazy<Cudnn>& cudnn)
       : CudnnInstantSolver(
             cudnn, {"cuda.cudnn-instant-conv", 1},
@@ -121,8 +121,8 @@ class CudnnInstantConv final : public CudnnInstantSolver {
     return MakeCudnnExecutable(device, std::move(graph), std::move(quick.plan));
   }
 
-  // The legacy algorithm that the library answers first for the typical picture of the layer. None
-  // of kinds whose engines were measured, nor for gradients of weights, of which it answers with
+  // The legacy algorithm that the library answers first for the typical image of the layer. None
+  // for kinds with measured engines. None for gradients of weights: there the library answers with
   // algorithms that round parts of long sums.
   Result<std::unique_ptr<Executable>> LoadAnswered(CudaDevice& device, const Conv& conv) const {
     if (IsMeasuredKind(conv) || conv.direction == ConvDirection::kBackwardWeights) {

@@ -66,7 +66,7 @@ class CudnnPlanDeviceTest : public CudaDeviceTest {
     return MakeCudnnConvGraph(cudnn_.Get(), handle, ParseProblem(problem)->Get<Conv>());
   }
 
-  // Whether the library wrote a text of the plan of `config`, which is read then.
+  // True if the library wrote a text of the plan of `config`; then reads that text back.
   bool TimeEngine(const CudnnGraph& graph, const Config& config) {
     double made_us = 0;
     double again_us = 0;
@@ -92,7 +92,7 @@ class CudnnPlanDeviceTest : public CudaDeviceTest {
   const Lazy<Cudnn> cudnn_;
 };
 
-// Prints what decides whether plans are worth keeping: to make one, and to read one.
+// Prints the two times that decide if plans are worth keeping: to make one, and to read one.
 TEST_F(CudnnPlanDeviceTest, PlansAreReadOutOfTheirText) {
   int read = 0;
   for (const char* problem : kProblems) {

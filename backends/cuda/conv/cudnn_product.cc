@@ -138,7 +138,7 @@ struct CudnnProduct::Descriptors {
   }
 
   Status Create(std::string_view math) {
-    // The forward convolution names the tensors, whatever is computed of it.
+    // The forward convolution names the tensors in every direction.
     Conv forward = conv;
     forward.direction = ConvDirection::kForward;
     const std::vector<Operand> operands = Operands(forward);

@@ -16,8 +16,8 @@
 
 namespace attune::cuda {
 
-// Ok, or kUnsupported with what the legacy calls do not compute: what no call of cuDNN does
-// (CheckCudnnConvolves), and tensors of 2^31 elements. Needs neither library nor device.
+// Ok, or kUnsupported for convolutions beyond the legacy calls: those that no call of cuDNN
+// computes (CheckCudnnConvolves), and tensors of 2^31 elements. Needs neither library nor device.
 Status CheckCudnnTakes(const Conv& conv);
 
 // Names of the algorithms of `direction` in the order of cuDNN's enumeration ("implicit_gemm",
@@ -25,19 +25,19 @@ Status CheckCudnnTakes(const Conv& conv);
 // changing order.
 std::vector<std::string> CudnnAlgorithmNames(ConvDirection direction, bool deterministic);
 
-// Which units may multiply: "tensor", "fma". What `conv` demands comes first; a strict f32 has
+// Which units may multiply: "tensor", "fma". The demand of `conv` comes first; a strict f32 has
 // "fma" alone.
 std::vector<std::string> CudnnMathNames(const Conv& conv);
 
-// Whether each group is one channel of the input.
+// True if each group is one channel of the input.
 bool IsDepthwise(const Conv& conv);
 
-// Whether cuDNN's algorithm 1, which it also chooses first and which is the deterministic one that
-// takes any shape, keeps parts of long sums in 16 bits: gradients of depthwise filters in f16, of
-// which it makes results that are off by up to a fifth (9.14, docs/h100_kinds.md). Algorithms 0 and
-// 3 do not.
+// True if cuDNN's algorithm 1 keeps parts of long sums in 16 bits: gradients of depthwise filters
+// in f16, with results that are off by up to a fifth (9.14, docs/h100_kinds.md). Algorithm 1 is
+// cuDNN's own first choice and the deterministic algorithm that takes any shape. Algorithms 0 and 3
+// keep their sums.
 bool LosesSums(const Conv& conv);
-// Ok, or kUnsupported where it does: of who has no other one for any shape.
+// Ok, or kUnsupported if LosesSums(conv): for callers that have no other algorithm for every shape.
 Status CheckKeepsSums(const Conv& conv);
 
 // One convolution with one kind of math. Immutable; used by one thread at a time.
@@ -48,11 +48,11 @@ class CudnnProduct {
                                      std::string_view math);
 
   struct Algorithm {
-    int code = 0;  // Of the enumeration of the direction.
+    int code = 0;  // From the enumeration of the direction.
     size_t workspace_bytes = 0;
   };
 
-  // What cudnnGetConvolution*Algorithm_v7 answers first. kUnsupported if it has no answer.
+  // The first answer of cudnnGetConvolution*Algorithm_v7. kUnsupported if it has no answer.
   Result<Algorithm> FirstAnswer() const;
   // The algorithm called `name`; kUnsupported if it does not compute this convolution.
   Result<Algorithm> Named(std::string_view name) const;

@@ -9,9 +9,9 @@
 namespace attune::cuda {
 namespace {
 
-// Engines whose plans are made in some 0.1 ms, the best first; those of tensor cores before others,
-// but where numbers are to be exact, because there they would be made to be refused. Found by
-// making every engine's plan for new pictures of nine layers on an H200 with cuDNN 9.14
+// Engines with plans that are made in some 0.1 ms, the best first. Engines of tensor cores come
+// before others, except for exact numbers: there their plans would be made only to be refused.
+// Found by making every engine's plan for new images of nine layers on an H200 with cuDNN 9.14
 // (docs/performance.md, "First calls of new pictures").
 constexpr std::string_view kMeasuredVersion = "9.14.";
 

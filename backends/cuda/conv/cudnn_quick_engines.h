@@ -1,5 +1,5 @@
-// Which of cuDNN's engines serve a convolution of a shape that nobody has seen, without asking the
-// library for recommendations, which takes it 2 to 5 ms for every shape anew.
+// Chooses cuDNN engines for convolutions of new shapes without asking the library for
+// recommendations, which takes 2 to 5 ms for each new shape.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@
 
 namespace attune::cuda {
 
-// Whether convolutions like it are of the kinds whose engines were measured. Those that were refuse
-// all others: groups, depth, exact numbers with channels last.
+// True if engines were measured for the kind of `conv`. The measured engines refuse all other
+// kinds: groups, depth, exact numbers with channels last.
 bool IsMeasuredKind(const Conv& conv);
 
-// What the library is asked about in the place of `conv`, so that a process chooses what any other
-// chooses, whichever picture came first. Of the measured kinds a convolution such as networks have,
-// with the types, direction and layouts of `conv`; of others, where what is fast and what refuses
-// is the layer's, that layer with a picture such as networks have.
+// The convolution to ask the library about in the place of `conv`, so that every process makes the
+// same choice in any order of images. For measured kinds it is a convolution as in networks, with
+// the types, direction and layouts of `conv`. For other kinds speed and refusals depend on the
+// layer, so it is that layer with an image as in networks.
 Conv TypicalOf(const Conv& conv);
 
-// Of a version whose engines were measured, and of kinds that were, those that are made quickly and
-// compute quickly. Else what the library recommends for the typical convolution: it numbers and
-// prefers its engines anew at will, and what it recommends is what it vouches for. An engine
-// refuses by channels, filter, strides and types, which are the layer's, and to be refused costs
-// some 50 us: whichever took a picture of a layer is asked first for the next one. Thread-safe.
+// For measured versions and kinds, the engines that are made quickly and compute quickly. Otherwise
+// the library's recommendations for the typical convolution: each version may number and prefer its
+// engines anew, and the library vouches for its recommendations. An engine refuses by channels,
+// filter, strides and types, all properties of the layer, and a refusal costs some 50 us. So the
+// engine that took one image of a layer is first for the next image. Thread-safe.
 class CudnnQuickEngines {
  public:
   // More would only be asked for where all of these refuse.
@@ -39,7 +39,7 @@ class CudnnQuickEngines {
   // Typical convolutions of which an answer is remembered; of further ones it is asked for again.
   static constexpr size_t kMostAnswers = 512;
 
-  // What the library recommends for a convolution: some milliseconds.
+  // The library's recommendations for a convolution: some milliseconds.
   using Recommend = std::function<std::vector<CudnnEngineChoice>(const Conv& typical)>;
 
   // Best first, for cuDNN `version`; none for gradients of weights, because some engines round
@@ -48,8 +48,8 @@ class CudnnQuickEngines {
   std::vector<CudnnEngineChoice> For(const Conv& conv, std::string_view version,
                                      const Recommend& recommend) const;
 
-  // `choice`, out of what For() gave, computes `conv`. Nothing is learned of the one that is asked
-  // first anyway.
+  // `choice`, out of the result of For(), computes `conv`. Learns nothing if it is already the
+  // first.
   void NoteTaken(const Conv& conv, const std::vector<CudnnEngineChoice>& choices,
                  const CudnnEngineChoice& choice) const;
 
@@ -58,7 +58,7 @@ class CudnnQuickEngines {
                                         const Recommend& recommend) const;
 
   mutable LayerMemory<CudnnEngineChoice> taken_;
-  mutable std::mutex mutex_;  // Guards what is below.
+  mutable std::mutex mutex_;  // Guards the members below.
   // By typical convolution.
   mutable std::map<std::string, std::vector<CudnnEngineChoice>> learned_;
 };

@@ -45,7 +45,7 @@ class CudnnSplitExecutable final : public Executable {
     std::array<std::byte*, 3> given;
     std::array<std::byte*, 2> parts;
     std::byte* output;   // A copy, if there is one.
-    std::byte* scratch;  // Of the library.
+    std::byte* scratch;  // For the library.
     CUstream stream;
   };
 

@@ -10,7 +10,7 @@
 
 namespace attune::cuda {
 
-// What sums of products of `type` are kept in.
+// The type of sums of products of `type`.
 cudnnDataType_t CudnnSumType(DataType type);
 
 // Ok, or kUnsupported: transposed convolutions, a bias, integers, and rounding f32 to bf16. Needs

@@ -1,4 +1,4 @@
-// What was found out of a layer of a network, for the next picture that passes it.
+// Findings about layers of a network, kept for the next image that passes the layer.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace attune::cuda {
 
-// What `conv` shares with other sizes of its picture and other batches.
+// The part of `conv` that does not depend on the size of its image or the batch.
 inline Conv LayerOf(const Conv& conv) {
   Conv layer = conv;
   layer.batch = 1;
@@ -33,7 +33,7 @@ class LayerMemory {
     return place == rows_.end() ? std::nullopt : std::optional<Finding>(place->finding);
   }
 
-  // In the place of what it had.
+  // Replaces the finding for the layer.
   void Put(const Conv& conv, Finding finding) {
     const Conv layer = LayerOf(conv);
     const std::lock_guard lock(mutex_);
@@ -51,7 +51,7 @@ class LayerMemory {
     Finding finding;
   };
 
-  mutable std::mutex mutex_;  // Guards what is below.
+  mutable std::mutex mutex_;  // Guards the members below.
   std::vector<Row> rows_;
 };
 

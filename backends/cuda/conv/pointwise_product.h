@@ -11,18 +11,18 @@
 
 namespace attune::cuda {
 
-// The product that a pointwise convolution is on its operands as they are. kUnsupported for other
-// convolutions, for gradients of weights that are a sum over images, and for what cuBLASLt does not
-// multiply.
+// The product that computes a pointwise convolution on its operands in place. kUnsupported for
+// other convolutions, for gradients of weights that are a sum over images, and for products that
+// cuBLASLt does not multiply.
 Result<RepeatedProduct> PointwiseProduct(const Conv& conv);
 
 // A gradient of weights as a sum over images: a batch of products, one for each image of a round,
 // adds to that many partial sums, in f32 or wider, round by round; in the end they are added up.
 struct PartialProducts {
-  RepeatedProduct product;  // Of the first round. Its C is the first partial sum.
-  int64_t images = 1;       // Of a round: as many as there are partial sums.
+  RepeatedProduct product;  // In the first round. Its C is the first partial sum.
+  int64_t images = 1;       // Per round: as many as there are partial sums.
   int64_t rounds = 1;
-  int64_t elements = 1;  // Of the weights.
+  int64_t elements = 1;  // In the weights.
   // From one round to the next, in elements.
   int64_t large_step = 0;
   int64_t small_step = 0;
@@ -30,13 +30,14 @@ struct PartialProducts {
   size_t PartialBytes() const;
 };
 
-// Its partial sums keep to `limit_bytes` together. kUnsupported for what is no pointwise gradient
-// of weights, or is one product (PointwiseProduct), or of which not even one partial sum fits.
+// Its partial sums take at most `limit_bytes` in total. kUnsupported for anything but pointwise
+// gradients of weights, for those that are one product (PointwiseProduct), and where not even one
+// partial sum fits.
 Result<PartialProducts> PointwisePartialProducts(const Conv& conv,
                                                  int64_t limit_bytes = kMostScratchBytes);
 
-// The largest number of images that divides `images` and whose `image_bytes` keep to `limit_bytes`
-// together; 1 if not even one does.
+// The largest divisor of `images` such that so many times `image_bytes` is at most `limit_bytes`; 1
+// if not even one image fits.
 int64_t ImagesAtOnce(int64_t images, int64_t image_bytes, int64_t limit_bytes);
 
 }  // namespace attune::cuda

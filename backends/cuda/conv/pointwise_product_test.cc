@@ -86,7 +86,7 @@ TEST(PointwiseProductTest, ProductsOfTheOperandsAreTheConvolution) {
   }
 }
 
-// What the solver computes on a device.
+// The solver's result, computed on the host.
 OperandValues SummedGradient(const Conv& conv, const PartialProducts& partial,
                              const std::vector<OperandValues>& operands) {
   const ConvImages images = ImagesOf(conv);

@@ -22,7 +22,7 @@ Result<Gemm> GemmOf(const ConvByProduct& form, const Problem& problem) {
   return inner.gemm;
 }
 
-// Of the kernels around the product; empty if there are none.
+// Recipe of the kernels around the product; empty if there are none.
 Result<BuildRecipe> OwnRecipe(const ConvByProduct& form, const Nvrtc& nvrtc, const Problem& problem,
                               const Target& target) {
   if (!form.has_kernels()) return BuildRecipe();
@@ -67,7 +67,7 @@ class CublasLtConv final : public LibrarySolver {
   }
 
   Status CheckTakes(const Problem& problem) const override {
-    // Whether cuBLASLt takes the product was asked for it.
+    // The product's constructor already checked that cuBLASLt takes it.
     return GemmOf(*form_, problem).status();
   }
 

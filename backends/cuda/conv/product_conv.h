@@ -15,7 +15,7 @@
 
 namespace attune::cuda {
 
-// What of a convolution a product computes, and what is done around it. Stateless.
+// The product that computes a convolution, and the kernels around it. Stateless.
 class ConvByProduct {
  public:
   virtual ~ConvByProduct() = default;
@@ -28,7 +28,7 @@ class ConvByProduct {
   };
   virtual Result<Inner> InnerOf(const Conv& conv) const = 0;
 
-  // Whether kernels of tensor_layout.h run around it; else `artifact` below is empty.
+  // True if kernels of tensor_layout.h run around it; else `artifact` below is empty.
   virtual bool has_kernels() const = 0;
 
   // REQUIRES: InnerOf(conv) is ok, and `inner` computes that product.
@@ -37,7 +37,7 @@ class ConvByProduct {
                                                    std::unique_ptr<Executable> inner) const = 0;
 };
 
-// What a product computes on.
+// The operands of a product.
 struct InnerCall {
   void* a = nullptr;
   void* b = nullptr;

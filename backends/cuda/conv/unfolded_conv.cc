@@ -63,7 +63,7 @@ class UnfoldedExecutable final : public Executable {
     std::byte* copied_small;
     std::byte* copied_weights;
     std::byte* sums;
-    std::byte* scratch;  // Of the product.
+    std::byte* scratch;  // For the product.
     CUstream stream;
   };
 

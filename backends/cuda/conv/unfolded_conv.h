@@ -11,9 +11,9 @@
 
 namespace attune::cuda {
 
-// `cuda.cublaslt-im2col-conv`: what is no product of its operands as they are, without groups
-// (unfolded_product.h). Configs as of cuda.cublaslt-gemm, for the product of one round. Borrows
-// both.
+// `cuda.cublaslt-im2col-conv`: convolutions without groups that are no product of their operands in
+// place (unfolded_product.h). Configs as of cuda.cublaslt-gemm, for the product of one round.
+// Borrows both.
 std::unique_ptr<const Solver> MakeUnfoldedConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc);
 
 // `cuda.unfolded-product-conv`: the same by other solvers of products (MakeInnerProductConv).

@@ -106,8 +106,8 @@ class Planner {
 
   bool computes(ConvTensor tensor) const { return images_.computed == tensor; }
 
-  // Whether the windows of all images of a round are one matrix: where the small image's are, or
-  // are made to be.
+  // True if the windows of all images of a round are one matrix: the small image's are one, or are
+  // copied to one.
   bool IsMerged() const { return factors_.small.is_values_inner || computes(ConvTensor::kWeights); }
 
   bool CopiesSmall() const {
@@ -125,7 +125,7 @@ class Planner {
     return image_bytes;
   }
 
-  // Of the workspace, what no number of images at once makes smaller.
+  // The part of the workspace that does not depend on the number of images at once.
   int64_t LastingBytes(bool in_rounds) const {
     // Windows and a copy of the small image each end within a unit.
     const auto ends_bytes = static_cast<int64_t>((CopiesSmall() ? 2 : 1) * (kScratchUnit - 1));
@@ -204,7 +204,7 @@ class Planner {
     return task;
   }
 
-  // All images of a round as one matrix, which is what the windows are.
+  // Merges all images of a round into one matrix, as the windows are.
   void GatherSmall() {
     if (!CopiesSmall() || plan_.images == 1) return;
     PixelMatrix& small = factors_.small;
@@ -219,7 +219,7 @@ class Planner {
   // Columns of the weights lie behind each other.
   bool AreWeightsWhole() const { return values_ % WordElements(conv_.type) == 0; }
 
-  // Of the copy of the weights, if there is one.
+  // Size of the copy of the weights; 0 if there is none.
   int64_t WeightsBytes() const {
     if (AreWeightsWhole()) return 0;
     const int64_t elements = RoundUpToWords(values_, conv_.type) * images_.small.channels;
@@ -243,7 +243,7 @@ class Planner {
     plan_.weights_bytes = static_cast<size_t>(WeightsBytes());
   }
 
-  // Of the sums that are not the weights themselves, if there are such.
+  // Size of the sums that are not the weights themselves; 0 if there are none.
   int64_t SumsBytes(bool in_rounds) const {
     const DataType type = SumTypeOf(conv_.type);
     if (type == conv_.type || (!in_rounds && AreWeightsWhole())) return 0;
@@ -284,8 +284,8 @@ class Planner {
   const int64_t element_bytes_;
   ConvFactors factors_;
   UnfoldedProduct plan_;
-  int64_t values_ = 0;  // Of a window.
-  int64_t pixels_ = 0;  // Of a small image.
+  int64_t values_ = 0;  // Per window.
+  int64_t pixels_ = 0;  // Per small image.
   DataType windows_type_ = DataType::kF32;
   DataType sums_type_ = DataType::kF32;
 };

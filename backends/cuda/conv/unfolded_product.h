@@ -1,5 +1,5 @@
-// How a convolution is computed as a product of unfolded windows: what is copied, what is
-// multiplied, and in how many rounds.
+// A convolution as a product of unfolded windows: the copies, the product, and the number of
+// rounds.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace attune::cuda {
 struct UnfoldedProduct {
   ConvTensor computed = ConvTensor::kSmall;
   RepeatedProduct product;  // Once for each round. In place of the large image are its windows.
-  int64_t images = 1;       // Of a round.
+  int64_t images = 1;       // Per round.
   int64_t rounds = 1;
   int64_t large_step = 0;  // Elements from one round to the next.
   int64_t small_step = 0;
@@ -36,7 +36,7 @@ struct UnfoldedProduct {
   // than sums of several rounds, or begin where no wide store can write them.
   std::optional<PartialSums> round_sums;
 
-  // In the workspace; 0 for what is not there.
+  // Sizes in the workspace; 0 for absent parts.
   size_t windows_bytes = 0;
   size_t small_bytes = 0;
   size_t weights_bytes = 0;
@@ -45,11 +45,11 @@ struct UnfoldedProduct {
   size_t WorkspaceBytes() const { return windows_bytes + small_bytes + weights_bytes + sums_bytes; }
 };
 
-// What it takes in the workspace keeps to `limit_bytes`: more images than fit are computed in
-// rounds. Windows that are larger than an L2 go through memory twice, so that more at once would
-// gain nothing. kUnsupported with the reason: groups, a bias that cuBLASLt does not add,
-// convolutions that are products of their operands as they are, and those of which not even one
-// image fits, or that exceed another limit.
+// Its workspace is at most `limit_bytes`: if not all images fit, there are several rounds. Windows
+// larger than an L2 go through memory twice, so more images at once would gain nothing.
+// kUnsupported with the reason: groups, a bias that cuBLASLt does not add, convolutions that are
+// products of their operands in place, those where not even one image fits, and those that exceed
+// another limit.
 Result<UnfoldedProduct> UnfoldedProductOf(const Conv& conv,
                                           int64_t limit_bytes = kMostScratchBytes);
 

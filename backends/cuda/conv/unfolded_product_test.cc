@@ -35,7 +35,7 @@ Elements Unfolded(const Unfold& task, const HostElement* from) {
   return to;
 }
 
-// What the solver does on a device, on the host: copies by the same kernels, products by loops.
+// The solver's steps on the host: copies by the same kernels, products by loops.
 class OnHost {
  public:
   OnHost(const Conv& conv, const UnfoldedProduct& plan, const std::vector<OperandValues>& operands)

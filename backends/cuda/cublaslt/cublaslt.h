@@ -51,12 +51,12 @@ class CublasLt {
   // of the process: making one takes tens of milliseconds, and contexts are primary ones.
   Result<cublasLtHandle_t> HandleOf(CUcontext context) const;
 
-  // What the library says of an algorithm; 0 if it does not say.
+  // A capability of an algorithm; 0 if the library does not report it.
   uint32_t Capability(const cublasLtMatmulAlgo_t& algorithm,
                       cublasLtMatmulAlgoCapAttributes_t which) const;
 
-  // Ok, or "cuBLASLt <what>: CUBLAS_STATUS_NOT_SUPPORTED.": kUnsupported for what it does not
-  // compute, kResourceExhausted if memory ran out, kInternal otherwise.
+  // Ok, or "cuBLASLt <what>: CUBLAS_STATUS_NOT_SUPPORTED.": kUnsupported for problems beyond the
+  // library, kResourceExhausted if memory ran out, kInternal otherwise.
   Status Check(cublasStatus_t code, std::string_view what) const;
 
  private:

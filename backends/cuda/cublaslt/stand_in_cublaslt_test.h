@@ -1,5 +1,5 @@
-// cuBLASLt's functions without the library: algorithms that a test makes up, and what a check says
-// of them. Nothing is computed.
+// cuBLASLt's functions without the library: algorithms and results of checks that a test makes up.
+// Nothing is computed.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct MadeAlgorithm {
   // 0: fields for these mean nothing, and every value is accepted.
   uint32_t last_cluster = 0;
   uint32_t last_inner = 0;
-  std::array<uint32_t, 4> alignments_bytes = {1, 1, 1, 1};  // Of A, B, C, D.
+  std::array<uint32_t, 4> alignments_bytes = {1, 1, 1, 1};  // A, B, C, D.
 };
 
 // One at a time; not thread-safe.
@@ -56,8 +56,8 @@ class StandInCublasLt {
   }
 
   std::vector<MadeAlgorithm> algorithms;
-  std::vector<cublasLtMatmulAlgo_t> answers;  // Of the heuristic.
-  size_t workspace_bytes = 0;                 // What every algorithm takes.
+  std::vector<cublasLtMatmulAlgo_t> answers;  // From the heuristic.
+  size_t workspace_bytes = 0;                 // Per algorithm, the same for all.
   int checks = 0;                             // How many were asked for.
   CublasLt lt;
 
@@ -108,7 +108,7 @@ class StandInCublasLt {
            heeds(made->last_inner, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
   }
 
-  // The words of one capability; empty for what an algorithm lists none of.
+  // The words of one capability; empty if an algorithm lists none.
   std::vector<uint32_t> CapabilityOf(const MadeAlgorithm& made,
                                      cublasLtMatmulAlgoCapAttributes_t which) const {
     switch (which) {
@@ -245,7 +245,7 @@ class StandInCublasLt {
     return CUBLAS_STATUS_SUCCESS;
   }
 
-  // Whom the functions, which have no argument of ours, speak for.
+  // The functions have no argument to pass the stand-in, so they use this one.
   static inline StandInCublasLt* current_ = nullptr;
 };
 

@@ -72,7 +72,7 @@ Result<cudnnHandle_t> Cudnn::HandleOf(CUstream stream) const {
 Status Cudnn::Direct(cudnnHandle_t handle, CUstream stream) const {
   const auto place = directed_.find(handle);
   if (place != directed_.end() && place->second == stream) return Status::Ok();
-  // Who is refused is asked again: it still enqueues where it did.
+  // A refused handle still enqueues on its old stream, so the next call tries again.
   ATTUNE_RETURN_IF_ERROR(Check(cudnnSetStream(handle, stream), "does not take the stream"));
   directed_[handle] = stream;
   return Status::Ok();
@@ -93,7 +93,7 @@ Status Cudnn::Check(cudnnStatus_t code, std::string_view what) const {
   if (code == CUDNN_STATUS_SUCCESS) return Status::Ok();
   const std::string message = fmt::format("cuDNN {} {}: {}{}.", report_.version, what,
                                           cudnnGetErrorString(code), LastReason());
-  // Of version 9 on, thousands are classes: 2000 bad parameters, 3000 what is not supported.
+  // From version 9 on, thousands are classes: 2000 bad parameters, 3000 unsupported.
   if (code == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
       code == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
     return ResourceExhausted(message);

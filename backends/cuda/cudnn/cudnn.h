@@ -90,11 +90,11 @@ class Cudnn {
   const LibraryReport& report() const { return report_; }
   bool available() const { return report_.available; }
 
-  // The handle for the device of `stream`, whose context is current in this thread. Handles stay
-  // for the life of the process, as their contexts do.
+  // The handle for the device of `stream`. REQUIRES: its context is current in this thread. Handles
+  // stay for the life of the process, as their contexts do.
   Result<cudnnHandle_t> HandleOf(CUstream stream) const;
 
-  // What `enqueue` returns, which is called with `handle` computing on `stream`. Calls wait for
+  // Calls `enqueue` with `handle` computing on `stream`, and returns its result. Calls wait for
   // each other: the stream is a setting of the handle.
   template <class Enqueue>
   Status EnqueueOn(CUstream stream, cudnnHandle_t handle, const Enqueue& enqueue) const {
@@ -103,12 +103,12 @@ class Cudnn {
     return enqueue();
   }
 
-  // Held by every call of EnqueueOn, and by who needs several of them, or what belongs to them, in
-  // one piece.
+  // Held during every call of EnqueueOn, and by callers that must make several of them, or related
+  // calls, in one piece.
   std::recursive_mutex& enqueue_mutex() const { return enqueue_mutex_; }
 
   // Ok, or "cuDNN <what>: CUDNN_STATUS_NOT_SUPPORTED (<the library's reason>).": kUnsupported for
-  // what it does not compute, kResourceExhausted if memory ran out, kInternal otherwise.
+  // problems beyond the library, kResourceExhausted if memory ran out, kInternal otherwise.
   Status Check(cudnnStatus_t code, std::string_view what) const;
 
  private:

@@ -14,8 +14,8 @@
 
 namespace attune::cuda {
 
-// One descriptor: attributes are set, it is finalised, and then it is read. Move-only. What it was
-// given must outlive it.
+// One descriptor: attributes are set, it is finalised, and then it is read. Move-only. Everything
+// that it was given must outlive it.
 class CudnnDescriptor {
  public:
   static Result<CudnnDescriptor> Create(const Cudnn& cudnn, cudnnBackendDescriptorType_t type);
@@ -42,7 +42,7 @@ class CudnnDescriptor {
   Status SetRaw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
                 const void* values);
 
-  // kUnsupported if the library has no way to do what was described.
+  // kUnsupported if the library cannot compute the described operation.
   Status Finalize();
 
   Result<int64_t> GetInt64(cudnnBackendAttributeName_t name) const;

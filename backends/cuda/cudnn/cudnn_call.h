@@ -1,4 +1,4 @@
-// One call of cuDNN: what it computes on, and where it is enqueued.
+// One call of cuDNN: its operands, and the stream that it is enqueued on.
 #pragma once
 
 #include <cuda.h>

@@ -198,12 +198,12 @@ Result<CudnnDescriptor> WithKnobs(const Cudnn& cudnn, const CudnnDescriptor& eng
 
 Status CudnnGraph::AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const {
   const Result<CudnnDescriptor> engine = Engine(index);
-  // It does not compute this graph, which is what was asked.
+  // It does not compute this graph.
   if (!engine.ok() || !Allows(*engine)) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(std::vector<KnobRange> knobs, KnobsOf(*engine));
   if (CompilesAtRunTime(*engine)) {
-    // More slices than there are steps make kernels whose blocks wait for others that are not
-    // there, for ever: engine 77 of cuDNN 9.14 with 19 slices of 2x24x9x11 by 3x3.
+    // More slices than there are steps make kernels with blocks that wait for absent ones for ever:
+    // engine 77 of cuDNN 9.14 with 19 slices of 2x24x9x11 by 3x3.
     std::erase_if(knobs,
                   [](const KnobRange& knob) { return knob.type == CUDNN_KNOB_TYPE_SPLIT_K_SLC; });
   }

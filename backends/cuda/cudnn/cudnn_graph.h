@@ -24,15 +24,15 @@
 
 namespace attune::cuda {
 
-// A plan that was made, or read out of what an earlier one left.
+// A plan that was made, or read from the text of an earlier one.
 struct CudnnKeptPlan {
   CudnnPlan plan;
   bool is_read = false;
   std::string json;  // To be kept; empty if it was read, or is made as quickly as read.
 };
 
-// Of workspace, for what serves a first call, which should not empty the device; more than any
-// quick engine wanted.
+// Limit of the workspace of first calls, which should not empty the device; more than any quick
+// engine wanted.
 inline constexpr size_t kMostQuickBytes = size_t{64} << 20;
 
 // A plan that was made quickly, and the engine that it is of.
@@ -41,8 +41,8 @@ struct CudnnQuickPlan {
   CudnnEngineChoice choice;
 };
 
-// Which engines may compute a graph, by what they say of their numbers. Those that add in a type
-// narrower than f32 never may.
+// Which engines may compute a graph, by the numerical notes that they report. Engines that add in a
+// type narrower than f32 never may.
 struct CudnnEngineTerms {
   bool is_exact = false;          // f32 stays f32: no tensor cores.
   bool is_deterministic = false;  // Sums are the same every time.
@@ -50,9 +50,9 @@ struct CudnnEngineTerms {
   bool is_direct = false;
 };
 
-// Solver::ServesUntried of solvers whose configs are engines with knobs. Engines that compile at
-// run time take any number of theirs for the kernel (CUDNN_KNOB_TYPE_KERNEL_CFG), and with some
-// compute NaN or anything else: 71, 72 and 78 of cuDNN 9.19.
+// Solver::ServesUntried of solvers with engines and knobs as configs. Engines that compile at run
+// time accept any number for the kernel (CUDNN_KNOB_TYPE_KERNEL_CFG), and some numbers compute NaN
+// or anything else: 71, 72 and 78 of cuDNN 9.19.
 bool ServesUntriedOfCudnn(const Config& config);
 
 // Immutable; used by one thread at a time.
@@ -63,18 +63,18 @@ class CudnnGraph {
   static Result<CudnnGraph> Create(CudnnGraphParts parts, const CudnnEngineTerms& terms,
                                    uint64_t seed);
 
-  // What the library recommends, best guess first: modes A, B and fallback, in this order and
+  // The library's recommendations, best guess first: modes A, B and fallback, in this order and
   // without repetition. Engines that are not allowed (Allows) are left out.
   Result<std::vector<Config>> Recommendations() const;
 
-  // What one mode recommends, best guess first; nothing where it does not know the graph.
+  // The recommendations of one mode, best guess first; none where it does not know the graph.
   Result<std::vector<Config>> RecommendationsOf(cudnnBackendHeurMode_t mode) const;
 
   // Every engine that computes the graph and is allowed, with the knobs of VariantsOf.
   Result<std::vector<Config>> Enumeration() const;
 
-  // Recommendations, and behind them what else the enumeration has; of both, engines that compile
-  // when a plan is made come last.
+  // Recommendations, then the rest of the enumeration; in both, engines that compile when a plan is
+  // made come last.
   Result<std::vector<Config>> AllConfigs() const;
 
   // The plan of `config`, or the first one for a config without fields: out of `json`, which an
@@ -114,12 +114,12 @@ class CudnnGraph {
   Result<CudnnDescriptor> Engine(int64_t index) const;
   // Its engine, if it is allowed and compiles nothing.
   Result<CudnnDescriptor> QuickEngine(const CudnnEngineChoice& choice) const;
-  // Whether an engine is one of those that may be used, as it says itself.
+  // True if the notes of the engine itself allow it.
   bool Allows(const CudnnDescriptor& engine) const;
   // Nothing if the engine is not allowed.
   Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;
   Status AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const;
-  // Of an allowed engine.
+  // REQUIRES: the engine is allowed.
   Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const;
 
   std::shared_ptr<const Descriptors> descriptors_;

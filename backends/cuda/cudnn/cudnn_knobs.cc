@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view kNoKnobs = "none";
 
-// Draws may repeat what is there: after so many that were not new, nothing more is looked for.
+// Draws may repeat earlier ones: the search ends after so many that were not new.
 constexpr size_t kMostDraws = 4 * kMostVariants;
 
-// Numbers with what stands before them, in turn.
+// Reads a sequence of numbers, each behind an expected character.
 class NumberReader {
  public:
   explicit NumberReader(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
@@ -42,7 +42,7 @@ class NumberReader {
   const char* const end_;
 };
 
-// A list that knows what it has, and takes no more than kMostVariants.
+// A list without repetition, of at most kMostVariants.
 class VariantList {
  public:
   void Add(KnobValues variant) {
@@ -57,7 +57,7 @@ class VariantList {
   std::set<KnobValues> known_;
 };
 
-// Of a value for each knob; kMostVariants where there are more.
+// Ways to choose a value for each knob; kMostVariants where there are more.
 uint64_t CombinationsOf(std::span<const KnobRange> knobs) {
   uint64_t combinations = 1;
   for (const KnobRange& knob : knobs) {
@@ -68,7 +68,7 @@ uint64_t CombinationsOf(std::span<const KnobRange> knobs) {
   return combinations;
 }
 
-// Of all knobs together; more than kMostSingleChanges where there are more.
+// Changes of one knob, over all knobs; more than kMostSingleChanges where there are more.
 uint64_t SingleChangesOf(std::span<const KnobRange> knobs) {
   uint64_t changes = 0;
   for (const KnobRange& knob : knobs) {

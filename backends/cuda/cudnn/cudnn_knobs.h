@@ -26,10 +26,10 @@ struct CudnnEngineChoice {
 
 // "k2:1.k5:0", or "none": types and values in one parameter, because every engine has other knobs.
 std::string TextOf(const KnobValues& knobs);
-// kInvalidArgument for what TextOf does not write, so that no combination has two names.
+// kInvalidArgument for texts that TextOf does not write, so that no combination has two names.
 Result<KnobValues> ParseKnobs(std::string_view text);
 
-// What an engine says of a knob: it takes least, least + stride, and so on up to `most`.
+// The range that an engine reports for a knob: least, least + stride, and so on up to `most`.
 struct KnobRange {
   int64_t type = 0;
   int64_t least = 0;
@@ -39,7 +39,7 @@ struct KnobRange {
   friend bool operator==(const KnobRange&, const KnobRange&) = default;
 };
 
-// How many values there are; 0 for what is no range.
+// The number of values; 0 for an invalid range.
 uint64_t CountOf(const KnobRange& range);
 // REQUIRES: index < CountOf(range).
 int64_t ValueAt(const KnobRange& range, uint64_t index);
@@ -50,7 +50,7 @@ std::vector<int64_t> SpreadValues(const KnobRange& range, uint64_t most);
 
 // So many combinations of one engine's knobs are listed at most.
 inline constexpr size_t kMostVariants = 128;
-// Of these, one knob changed, where not all combinations are listed.
+// Limit of variants with one knob changed, where not all combinations are listed.
 inline constexpr size_t kMostSingleChanges = 96;
 
 // Which combinations are worth trying, without repetition, the likely ones first: all as they come,

@@ -71,7 +71,7 @@ struct CudnnLayer::Descriptors {
     return is_last ? Status::Ok() : CreatePooling(layer);
   }
 
-  // What the call returns that computes the layer.
+  // Enqueues the layer. Returns the status of the call.
   cudnnStatus_t Enqueue(std::span<void* const> x) const {
     const float one = 1;
     const float zero = 0;

@@ -18,7 +18,7 @@ namespace attune::cuda {
 // One layer. Immutable; used by one thread at a time.
 class CudnnLayer {
  public:
-  // kUnsupported for tensors of 2^31 elements, and for what cuDNN refuses.
+  // kUnsupported for tensors of 2^31 elements, and for layers that cuDNN refuses.
   static Result<CudnnLayer> Create(const Cudnn& cudnn, cudnnHandle_t handle,
                                    const NetworkLayer& layer);
 

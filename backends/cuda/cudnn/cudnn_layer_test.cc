@@ -1,4 +1,4 @@
-// Pooling and changes of layout without a GPU, over a library that keeps what it is given.
+// Pooling and changes of layout without a GPU, over a library that records its arguments.
 #include "backends/cuda/cudnn/cudnn_layer.h"
 
 #include <string>

@@ -26,13 +26,13 @@ struct CudnnPlan {
   bool is_compiled = false;
 };
 
-// What `plan` becomes of `engine_config`; may compile for seconds.
+// The plan of `engine_config`; may compile for seconds.
 Result<CudnnPlan> MakePlan(const Cudnn& cudnn, cudnnHandle_t handle,
                            const CudnnDescriptor& engine_config);
 
-// The plan that JsonOf wrote. kUnsupported, or whatever the library answers, if it does not take it
-// back: it says nothing about other versions or devices, and not what every engine's text is good
-// for.
+// The plan that JsonOf wrote. kUnsupported, or the library's own error, if the library does not
+// take it back. cuDNN documents nothing about other versions or devices, nor which engines' texts
+// it takes back.
 Result<CudnnPlan> PlanFromJson(const Cudnn& cudnn, cudnnHandle_t handle, std::string_view json);
 
 // The library's own text of a plan, which may hold its machine code; empty where it writes none,
@@ -40,8 +40,7 @@ Result<CudnnPlan> PlanFromJson(const Cudnn& cudnn, cudnnHandle_t handle, std::st
 std::string JsonOf(const CudnnPlan& plan);
 inline constexpr size_t kMostPlanBytes = size_t{16} << 20;
 
-// What the text of a plan depends on: the problem, the candidate, the library to its build and the
-// device.
+// The key of the text of a plan: the problem, the candidate, the library's build and the device.
 BuildRecipe PlanKey(const LibraryReport& cudnn, const Problem& problem, const Candidate& candidate,
                     const Target& target);
 

@@ -26,7 +26,7 @@ constexpr const char* kReplayedProblem =
 
 class CudnnReplayDeviceTest : public CudaDeviceTest {
  protected:
-  // Operands of the problem, and what one launch on them needs.
+  // Operands of the problem, and the arguments of one launch on them.
   struct Call {
     std::vector<std::unique_ptr<Buffer>> buffers;
     std::unique_ptr<Buffer> workspace;
@@ -87,7 +87,8 @@ class CudnnReplayDeviceTest : public CudaDeviceTest {
     return output;
   }
 
-  // Of a launch on `queue`: what one on the device's own queue computes, which is never replayed.
+  // A launch on `queue` computes the same as one on the device's own queue, which is never
+  // replayed.
   void ExpectRight(const Call& call, CUstream queue, uint64_t seed) {
     Fill(call, seed);
     Arguments arguments = call.arguments;

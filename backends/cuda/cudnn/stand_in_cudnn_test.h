@@ -1,5 +1,5 @@
-// A cuDNN for tests without a GPU: it keeps what descriptors are given, and its engines are those
-// of the test.
+// A cuDNN for tests without a GPU: it records the attributes of descriptors, and the test supplies
+// its engines.
 #pragma once
 
 #include <cudnn.h>
@@ -81,7 +81,7 @@ class StandInCudnn {
   // Engines as they come, of every mode.
   std::map<cudnnBackendHeurMode_t, std::vector<int64_t>> recommended;
   bool takes_json = true;
-  std::vector<int64_t> alignments_bytes;  // Of the tensors that it was told of.
+  std::vector<int64_t> alignments_bytes;  // One per tensor that was described.
 
   // Descriptors of these types are refused.
   std::set<cudnnBackendDescriptorType_t> refused;
@@ -98,15 +98,15 @@ class StandInCudnn {
   std::map<int64_t, float> numbers;
 
   int descriptors_made = 0;
-  std::vector<int64_t> engines_made;  // Of which a plan was wanted.
+  std::vector<int64_t> engines_made;  // One per plan that was requested.
   int plans_read = 0;
 
  private:
   struct Descriptor {
     cudnnBackendDescriptorType_t type;
     std::map<cudnnBackendAttributeName_t, std::string> given;
-    const StandInEngine* engine;  // Of engines, their configs and plans.
-    KnobRange knob;               // Of what tells a knob.
+    const StandInEngine* engine;  // For engines, their configs and plans.
+    KnobRange knob;               // For descriptors of knobs.
   };
   struct Question {
     cudnnBackendAttributeName_t name;

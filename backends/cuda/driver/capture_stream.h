@@ -21,13 +21,13 @@ class CaptureStream {
   // REQUIRES: its context is current.
   ~CaptureStream();
 
-  // What `use` returns, which has the stream for itself meanwhile.
+  // Returns the result of `use`, which has exclusive use of the stream.
   // REQUIRES: the context is current.
   Status With(const std::function<Status(CUstream)>& use);
 
  private:
   const Driver& driver_;
-  std::mutex mutex_;  // Held while somebody uses the stream.
+  std::mutex mutex_;  // Held while the stream is in use.
   CUstream stream_ = nullptr;
 };
 

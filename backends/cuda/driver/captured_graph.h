@@ -1,4 +1,4 @@
-// What a stream was captured into, and what can be executed of it.
+// A graph captured from a stream, and its executable form.
 #pragma once
 
 #include <cuda.h>
@@ -20,10 +20,10 @@ class CapturedGraph {
     if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
   }
 
-  // Ok if everything that `enqueue` enqueues could be captured, else why not, by whoever said so
-  // first. Leaves the stream as it was, also where `enqueue` throws. Called once.
+  // Ok if everything that `enqueue` enqueues could be captured, else the first error. Leaves the
+  // stream as it was, also where `enqueue` throws. Called once.
   Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
-    // Of this thread only: others may allocate meanwhile.
+    // Restricts this thread only: other threads may allocate meanwhile.
     ATTUNE_RETURN_IF_ERROR(CudaStatus(
         driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
         "Cannot begin to capture a stream"));
@@ -37,7 +37,7 @@ class CapturedGraph {
   CUgraph graph() const { return graph_; }
 
  private:
-  // The end of a capture, whatever happens.
+  // Ends a capture on every path.
   struct Ending {
     const Driver& driver;
     const CUstream stream;

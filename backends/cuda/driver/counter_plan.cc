@@ -7,8 +7,8 @@
 namespace attune::cuda {
 namespace {
 
-// What CUPTI knows of one chip, and what was asked of it so far: after a name that it refuses, it
-// refuses everything, so each question has one of its own.
+// CUPTI's counters of one chip, and the requests so far. CUPTI refuses everything after a name that
+// it refuses, so each query has an object of its own.
 class ChipCounters {
  public:
   static Result<ChipCounters> Of(const Cupti& cupti, const std::string& chip) {

@@ -1,5 +1,5 @@
-// Hardware counters of a chip that need not be here: which there are, what it takes to collect
-// them, and in numbers what was collected.
+// Hardware counters of a chip that need not be present: their names, the passes that collect them,
+// and the collected values.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace attune::cuda {
 
-// What the device's half of CUPTI is configured with.
+// The configuration of the device's half of CUPTI.
 struct CounterPlan {
   std::string chip;                   // "GH100"
   std::vector<std::string> counters;  // "dram__bytes_read.sum", in the order of their values.
@@ -35,9 +35,9 @@ Result<std::vector<std::string>> CountersMissing(const Cupti& cupti, const std::
 Result<CounterPlan> PlanCounters(const Cupti& cupti, const std::string& chip,
                                  const std::vector<std::string>& counters);
 
-// The values of the plan's counters in one range (one launch, where ranges are automatic) of what a
-// device counted. REQUIRES: CUPTI made `counter_data` for this plan: it believes what stands there,
-// and bytes of anybody else may end the process.
+// The values of the plan's counters in one range (one launch, where ranges are automatic) from a
+// device's counter data. REQUIRES: CUPTI made `counter_data` for this plan: CUPTI trusts these
+// bytes, and bytes from any other source may end the process.
 Result<std::vector<double>> CounterValues(const Cupti& cupti, const CounterPlan& plan,
                                           std::span<const uint8_t> counter_data, size_t range);
 

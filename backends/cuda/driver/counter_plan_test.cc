@@ -1,6 +1,6 @@
-// Counters of chips that are not here: by CUPTI itself, which needs no device and no driver for
-// that, where it is installed; and by a table of functions in its place for what only a device's
-// data or a failure would show.
+// Counters of chips that are not present. Tests use CUPTI itself where it is installed, which needs
+// neither device nor driver for that. A table of functions in its place covers results that need a
+// device's data or a failure.
 #include "backends/cuda/driver/counter_plan.h"
 
 #include <string>
@@ -109,7 +109,7 @@ TEST_F(InstalledCuptiTest, AnUnknownChipIsAnErrorThatListsTheKnown) {
   EXPECT_THAT(plan.status().message(), AllOf(HasSubstr("'GH1000'"), HasSubstr("GH100,")));
 }
 
-// What a device never counted into holds zeros.
+// Data that a device never counted into holds zeros.
 TEST_F(InstalledCuptiTest, DataWithoutCountsIsAnError) {
   const auto plan = PlanCounters(cupti_, "GH100", kCounters);
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();

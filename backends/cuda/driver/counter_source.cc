@@ -121,7 +121,7 @@ class RangeProfiler {
                         "takes no such configuration");
   }
 
-  // Whether all passes are done.
+  // Returns true when all passes are done.
   Result<bool> Pass(const std::function<Status()>& run) {
     auto start = ATTUNE_CUPTI_PARAMS(CUpti_RangeProfiler_Start);
     start.pRangeProfilerObject = object_;
@@ -196,7 +196,7 @@ class CuptiSource final : public CounterSource {
   const DeviceCupti device_;
   const CUcontext context_;
   const std::string chip_;
-  CounterPlan plan_;  // Of the counters that were asked for last.
+  CounterPlan plan_;  // The counters of the last request.
 };
 
 Result<std::unique_ptr<CounterSource>> MakeSource(const Cupti& cupti, CUcontext context,

@@ -1,4 +1,4 @@
-// What an NVIDIA GPU counts of the kernels of a call.
+// Hardware counters of an NVIDIA GPU for the kernels of a call.
 #pragma once
 
 #include <cuda.h>
@@ -10,10 +10,10 @@
 
 namespace attune::cuda {
 
-// Of CUPTI ("dram__sectors_read.sum"), for the device whose number the driver gives as `ordinal`,
-// and whose context is current where it counts. kUnsupported where CUPTI's
-// headers were missing when this was built, kUnavailable where it is missing now. A failure
-// of a CUPTI of another version than this was built for says so.
+// CUPTI's counters ("dram__sectors_read.sum") on the device with the driver's number `ordinal`.
+// REQUIRES: its context is current wherever the source counts. kUnsupported where CUPTI's headers
+// were missing when this was built, kUnavailable where it is missing now. Errors mention a CUPTI of
+// another version than this was built for.
 Result<std::unique_ptr<CounterSource>> MakeCounterSource(CUcontext context, int ordinal);
 
 }  // namespace attune::cuda

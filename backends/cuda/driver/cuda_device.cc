@@ -285,7 +285,7 @@ Result<std::unique_ptr<TimedBlock>> CudaDevice::MakeBlock(Executable& executable
 }
 
 Status CudaDevice::AwaitQuiescence(int64_t) {
-  // Times are the device's own, so what host threads do does not matter; its queue must be empty.
+  // Times are the device's own, so host threads do not disturb them; its queue must be empty.
   return Synchronize();
 }
 

@@ -30,19 +30,19 @@ namespace attune::cuda {
 class Module;
 struct SamplePlan;
 
-// What a device has of code, as long as somebody has it.
+// Code loaded on a device, for as long as it has users.
 struct LoadedModules {
   std::mutex mutex;  // Guards by_code.
   std::map<Fingerprint, std::weak_ptr<Module>> by_code;
 };
 
-// Handles of buffers are device addresses. The primary context is used, because it is the one that
-// cuBLAS, cuDNN and the program around us compute in.
+// Handles of buffers are device addresses. The device uses the primary context, as do cuBLAS, cuDNN
+// and the surrounding program.
 //
 // Time is the device's: the launches of a sample are captured into a graph, and events around its
-// replay are compared, so that what the host needs to launch is not measured. An executable that
-// cannot be captured (it allocates or synchronises) is launched directly between the events, which
-// then hold host time: TryCapture says so of it.
+// replay are compared, so that host time of launches is not measured. An executable that cannot be
+// captured (it allocates or synchronises) is launched directly between the events, which then hold
+// host time: TryCapture reports such executables.
 class CudaDevice final : public RepeatingDevice,
                          public RecordingQueues,
                          public LaunchObserver,
@@ -93,7 +93,7 @@ class CudaDevice final : public RepeatingDevice,
   CUstream stream() const { return stream_; }
   LoadedModules& loaded_modules() { return loaded_modules_; }
   CaptureStream& capture_stream() { return *capture_stream_; }
-  // Whether launches on queues of the program may be replayed: unless ATTUNE_GRAPH_REPLAY was 0
+  // True if launches on queues of the program may be replayed: unless ATTUNE_GRAPH_REPLAY was 0
   // when the device was opened.
   bool replays() const { return replays_; }
   // Where a launch goes: to the caller's queue if the call names one.
@@ -131,7 +131,7 @@ class CudaDevice final : public RepeatingDevice,
   std::unique_ptr<MemoryOperations> memory_;
 };
 
-// `device` as what it is; kInvalidArgument if another backend opened it.
+// Casts `device`; kInvalidArgument if another backend opened it.
 Result<CudaDevice*> CudaDeviceOf(Device& device);
 
 }  // namespace attune::cuda

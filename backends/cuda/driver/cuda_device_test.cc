@@ -1,4 +1,4 @@
-// What needs a GPU: label `gpu`.
+// Tests that need a GPU: label `gpu`.
 #include "backends/cuda/driver/cuda_device_test.h"
 
 #include <atomic>
@@ -51,7 +51,7 @@ class Spin final : public Executable {
     ++runs_;
     void* pointers[] = {&clocks_};
     ATTUNE_RETURN_IF_ERROR(module_.Launch(function_, {}, pointers, device_.StreamOf(arguments)));
-    // A synchronisation is what no capture allows.
+    // Captures allow no synchronisation.
     return capturable_ ? Status::Ok() : device_.Synchronize();
   }
 
@@ -106,7 +106,7 @@ TEST_F(CudaDeviceTest, TimeIsThatOfOneLaunchWarmAndCold) {
     ASSERT_TRUE(one.ok() && ten.ok());
     EXPECT_THAT(*one, Gt(50e3));
     EXPECT_THAT(*one, Lt(1e6));
-    // What graph replay adds to one launch is small against 100 us.
+    // The overhead of graph replay per launch is small against 100 us.
     EXPECT_THAT(*ten, Gt(0.8 * *one));
     EXPECT_THAT(*ten, Lt(1.2 * *one));
   }
@@ -152,7 +152,7 @@ TEST_F(CudaDeviceTest, ColdSamplesAndThoseThatRotateReadWhatNoCacheHas) {
   ASSERT_TRUE(data.ok()) << data.status().ToString();
   auto bound = BoundOperands::Create(*device_, problem, *data);
   ASSERT_TRUE(bound.ok()) << bound.status().ToString();
-  // Of each copy a line in four is read, so that twice the L2 is read before a copy comes again.
+  // Reads one line in four of each copy, so that twice the L2 is read before a copy comes again.
   const auto budget_bytes = static_cast<int64_t>(8 * device_->entry().l2_bytes);
   auto copies = RotatingOperands::Create(*device_, problem, *bound, budget_bytes, size_t{1} << 34);
   ASSERT_TRUE(copies.ok()) << copies.status().ToString();
@@ -203,8 +203,7 @@ TEST_F(CudaDeviceTest, WhatCannotBeCapturedIsNeverReady) {
   EXPECT_TRUE(device_->TimeNs(spin, {}, {.launches = 3}).ok());
 }
 
-// What the host needs beside the device for each block: RecordProperty says it, for
-// docs/performance.md.
+// Host time per block beyond device time: recorded by RecordProperty for docs/performance.md.
 TEST_F(CudaDeviceTest, AReadyBlockOfShortLaunchesCostsTheHostLittle) {
   const auto module = Compile(kSpin);
   Spin spin(*device_, *module, 2'000);
@@ -290,7 +289,7 @@ TEST_F(CudaDeviceTest, CountersOfEachKernelAreReadOrRefusedWithAReason) {
   EXPECT_EQ(device_->Count(spin, {}, {"of__nobody.sum"}).status().code(), StatusCode::kNotFound);
 }
 
-// Whether `over` is set within the time that a driver may need to notice.
+// True if `over` is set within the time that a driver may need to notice.
 bool IsSoon(const std::atomic<bool>& over) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!over && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
@@ -335,7 +334,7 @@ TEST_F(CudaDeviceTest, TheSameCodeIsLoadedOnceWhileSomebodyHasIt) {
 
   EXPECT_EQ(first, again);
   EXPECT_NE(first, other);
-  // What is opted for stays for those who asked for it.
+  // A limit that one user raised stays raised for the others.
   const auto large = first->Function("spin", 100 << 10);
   const auto small = again->Function("spin", 60 << 10);
   ASSERT_TRUE(large.ok() && small.ok());

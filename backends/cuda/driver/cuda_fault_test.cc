@@ -1,4 +1,4 @@
-// What ends a process for its device: a program of its own, label `gpu`.
+// Faults that end the process's use of its device: a program of its own, label `gpu`.
 #include <cstdint>
 #include <string>
 

@@ -26,7 +26,7 @@ struct Part {
   int64_t worst_offset;
   int64_t wrong;
   int64_t elements;
-  int64_t gap;  // Of the first that was written to; kNoGap if none was.
+  int64_t gap;  // The first one that was written to; kNoGap if none.
 };
 constexpr int64_t kNoGap = INT64_MAX;
 

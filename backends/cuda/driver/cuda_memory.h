@@ -14,7 +14,7 @@
 
 namespace attune::cuda {
 
-// Of the kernels below, on any machine.
+// Recipe of the kernels below, on any machine.
 Result<BuildRecipe> CudaMemoryRecipe(const Nvrtc& nvrtc, const std::string& arch);
 
 class CudaMemory final : public MemoryOperations {
@@ -39,7 +39,7 @@ class CudaMemory final : public MemoryOperations {
   std::shared_ptr<Module> module_;
   CUfunction fingerprint_ = nullptr;
   CUfunction compare_ = nullptr;
-  std::unique_ptr<Buffer> parts_;  // What each block found.
+  std::unique_ptr<Buffer> parts_;  // The result of each block.
 };
 
 }  // namespace attune::cuda

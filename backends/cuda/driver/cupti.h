@@ -38,14 +38,14 @@ struct Cupti {
   std::string warning;  // VersionWarning() of the one that was loaded.
 
   bool available() const { return report.available; }
-  // Ok, or "CUPTI <what>: CUPTI_ERROR_INVALID_METRIC_NAME (error 17).": kNotFound for names that it
-  // does not know, kInternal otherwise.
+  // Ok, or "CUPTI <what>: CUPTI_ERROR_INVALID_METRIC_NAME (error 17).": kNotFound for unknown
+  // names, kInternal otherwise.
   Status Check(CUptiResult code, std::string_view what) const;
 };
 
-// What there is to say of a CUPTI that gives its version as `loaded` (130001 is 13.0.1; 0: it gives
-// none), from `path`: empty for the one that this was compiled against. Others of its major version
-// are used all the same, as their structures say how large they are.
+// A warning about a CUPTI that gives its version as `loaded` (130001 is 13.0.1; 0: it gives none),
+// from `path`: empty for the version that this was compiled against. Others of its major version
+// are used all the same, as their structures state their size.
 std::string VersionWarning(uint32_t loaded, std::string_view path);
 
 // The first of `names` (file names or paths) that can be loaded, for the life of the process.

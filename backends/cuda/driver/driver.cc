@@ -8,12 +8,12 @@
 namespace attune::cuda {
 namespace {
 
-// What has event records inside graphs, and every function above.
+// The first version with event records inside graphs and every function above.
 constexpr int kLeastVersion = 12030;
 
 // Looks up every function; the name of the first that is missing and may not be, or null.
 const char* FindFunctions(const host::SharedLibrary& library, Driver& driver) {
-// Two steps, so that what cuda.h renames is looked up under its new name.
+// Two steps, so that functions that cuda.h renames are looked up under their new names.
 #define ATTUNE_CUDA_TEXT(NAME) #NAME
 #define ATTUNE_CUDA_FIND(NAME) \
   driver.NAME = reinterpret_cast<decltype(driver.NAME)>(library.Find(ATTUNE_CUDA_TEXT(NAME)));
@@ -92,7 +92,7 @@ bool IsSticky(CUresult code) {
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
     case CUDA_ERROR_EXTERNAL_DEVICE:
     case CUDA_ERROR_CONTAINED:
-    // What the driver says of a device that fell off the bus.
+    // The driver's error for a device that fell off the bus.
     case CUDA_ERROR_UNKNOWN:
       return true;
     default:

@@ -1,5 +1,5 @@
 // The CUDA driver, loaded at run time: a program that links none of CUDA runs on any machine, and
-// says what is missing where there is no GPU.
+// reports the missing parts where there is no GPU.
 #pragma once
 
 #include <cuda.h>
@@ -78,21 +78,21 @@ namespace attune::cuda {
   X(cuUserObjectCreate)                          \
   X(cuUserObjectRelease)
 
-// Loaded once by whoever creates it; the library stays for the life of the process. Immutable and
+// The creator loads it once; the library stays for the life of the process. Immutable and
 // thread-safe afterwards.
 struct Driver {
 #define ATTUNE_CUDA_DECLARE(NAME) decltype(&::NAME) NAME = nullptr;
   ATTUNE_CUDA_DRIVER_FUNCTIONS(ATTUNE_CUDA_DECLARE)
   ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(ATTUNE_CUDA_DECLARE)
 #undef ATTUNE_CUDA_DECLARE
-  int version = 0;  // Of CUDA that this driver knows: 13000 for 13.0.
+  int version = 0;  // Highest CUDA version that this driver supports: 13000 for 13.0.
   LibraryReport report;
 
   bool available() const { return report.available; }
 };
 
-// Loads the driver, by file name or path, and initialises it. Where that fails, `report.missing`
-// says at what: no driver, one that is too old, or no device that this process may use.
+// Loads the driver, by file name or path, and initialises it. If that fails, `report.missing` gives
+// the reason: no driver, one that is too old, or no device that this process may use.
 Driver LoadDriver(const std::string& library = "libcuda.so.1");
 
 // "13.0".
@@ -103,8 +103,8 @@ std::string VersionText(int version);
 // IsSticky), kInternal otherwise.
 Status CudaStatus(const Driver& driver, CUresult code, std::string_view what);
 
-// Whether every later call in this process would fail with the same error: an illegal address, a
-// trap, a hardware fault. Nothing but a new process helps.
+// True if every later call in this process would fail with the same error: an illegal address, a
+// trap, a hardware fault. Only a new process helps.
 bool IsSticky(CUresult code);
 
 }  // namespace attune::cuda

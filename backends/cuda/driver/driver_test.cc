@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Of a driver that is not used: no device, and whoever asks for one is told why.
+// Checks that an unusable driver has no device, and that opening one reports the reason.
 void ExpectNoDevices(const Driver& driver) {
   EXPECT_FALSE(driver.available());
   const Inventory inventory(driver);

@@ -1,4 +1,4 @@
-// What a thread may do while somebody captures a graph.
+// Calls that a thread may make while another captures a graph.
 #pragma once
 
 #include <cuda.h>
@@ -7,9 +7,9 @@
 
 namespace attune::cuda {
 
-// While it lives, this thread may allocate, free and load although somebody captures a graph, which
-// by itself would make these calls fail and the capture void. What is done so must not be enqueued
-// on the queue that is captured.
+// While it lives, this thread may allocate, free and load during captures, its own or of other
+// threads. Otherwise these calls would fail and void the capture. Work of these calls must not be
+// enqueued on the captured queue.
 class DuringCapture {
  public:
   explicit DuringCapture(const Driver& driver) : driver_(driver) { Exchange(); }

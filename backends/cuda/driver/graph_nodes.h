@@ -1,4 +1,4 @@
-// What a graph consists of.
+// The nodes of a graph.
 #pragma once
 
 #include <cuda.h>
@@ -10,15 +10,15 @@
 
 namespace attune::cuda {
 
-// Whether the driver has what the functions below ask: that of CUDA 12.3 does.
+// True if the driver has the queries of the functions below: since CUDA 12.3.
 bool ListsGraphs(const Driver& driver);
 
 Result<std::vector<CUgraphNode>> NodesOf(const Driver& driver, CUgraph graph);
 Result<CUgraphNodeType> TypeOf(const Driver& driver, CUgraphNode node);
 
-// Ok if all that the graph does is to launch kernels and to fill memory, which is the same whenever
-// it is executed; or what else is in it. Copies may read what the host had on its stack, and memory
-// that a graph allocates is its own.
+// Ok if the graph only launches kernels and fills memory, which is the same at each execution; else
+// names another kind of node. Copies may read from the host's stack, and memory that a graph
+// allocates is its own.
 Status CheckComputesOnly(const Driver& driver, CUgraph graph);
 
 }  // namespace attune::cuda

@@ -1,4 +1,4 @@
-// A value that is made when somebody first asks for it.
+// A value that is made on first use.
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// What solvers have in common that hand a problem to a library of CUDA.
+// Base of the solvers that hand a problem to a CUDA library.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@
 
 namespace attune::cuda {
 
-// Asks what every such solver has to ask, and hands on an opened device as what it is, entered by
-// this thread. What a subclass says nothing about is that of a solver without parameters that has
-// nothing to build.
+// Makes the checks that all such solvers share, and passes an opened device to the subclass as a
+// CudaDevice, entered by this thread. The defaults are those of a solver without parameters that
+// has nothing to build.
 class LibrarySolver : public Solver {
  public:
   const SolverId& id() const final { return id_; }
   const SolverTraits& traits() const final { return traits_; }
 
-  // kUnsupported for another operator, another backend's target and what the library has no words
-  // for; kUnavailable where a library is missing.
+  // kUnsupported for another operator, another backend's target and problems that the library
+  // cannot express; kUnavailable where a library is missing.
   Status IsApplicable(const Problem& problem, const Target& target) const override;
 
   // One config without fields: the library's own first answer, asked for when it is loaded.
@@ -39,8 +39,8 @@ class LibrarySolver : public Solver {
   // `traits` without listed_on_device, which all of these are.
   LibrarySolver(SolverId id, SolverTraits traits);
 
-  // What `act` returns of an opened device, which this thread has entered and where a library may
-  // allocate, although a stream is captured.
+  // The result of `act` on an opened device. This thread has entered the device, and a library may
+  // allocate although a stream is captured.
   template <class Act>
   static std::invoke_result_t<Act, CudaDevice&> LoadingOn(Device& device, const Act& act) {
     ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, Entered(device));

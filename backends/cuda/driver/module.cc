@@ -76,9 +76,9 @@ CUresult LaunchBlocks(const Driver& driver, CUfunction function, const LaunchSha
 }  // namespace
 
 bool HasVariables(const Artifact& cubin) {
-  // What is no ELF file, such as PTX that somebody else compiled, may have them.
+  // Files other than ELF, such as PTX that another program compiled, may have them.
   const bool is_elf = cubin.bytes.starts_with(ELFMAG);
-  // The section in which NVIDIA's compilers put what is not constant.
+  // The section in which NVIDIA's compilers put mutable variables.
   return !is_elf || cubin.bytes.find(".nv.global") != std::string::npos;
 }
 

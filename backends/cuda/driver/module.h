@@ -27,13 +27,13 @@ struct LaunchShape {
   std::array<unsigned, 3> cluster = {0, 0, 0};
 };
 
-// Whether code has global variables that it may write to.
+// True if code has global variables that it may write to.
 bool HasVariables(const Artifact& cubin);
 
-// kUnsupported, with the reason, if the blocks of `function` come in clusters and no
-// multiprocessors of the device that may exchange what they share have room for one: where some are
-// disabled, or are a partition of the device; or if the driver launches no clusters. Ok where the
-// driver does not tell (before CUDA 11.8).
+// kUnsupported, with the reason, if the blocks of `function` come in clusters that do not fit: no
+// group of multiprocessors that may share memory has room for one, because some are disabled, or
+// the device is a partition; or the driver launches no clusters. Ok where the driver does not
+// report this (before CUDA 11.8).
 // REQUIRES: the context of the function is current.
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape);
 
@@ -42,19 +42,19 @@ Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchS
 Status CheckBlocksFit(const Driver& driver, CUfunction function, const LaunchShape& shape,
                       int multiprocessors);
 
-// Unloaded when nobody has it any more; the device outlives it. Thread-safe.
+// Unloaded with its last user; the device outlives it. Thread-safe.
 class Module {
  public:
-  // The same code is loaded once on a device: whoever comes while somebody has it shares it. So the
-  // second shape that a kernel of any size computes has nothing to load. Code with variables of its
-  // own (HasVariables) is loaded for everybody anew: two shapes may be computed at the same time.
+  // The same code is loaded once on a device and shared while it has users. So the second shape of
+  // a kernel for any size has nothing to load. Code with variables of its own (HasVariables) is
+  // loaded anew for each caller: two shapes may be computed at the same time.
   static Result<std::shared_ptr<Module>> Load(CudaDevice& device, const Artifact& cubin);
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   ~Module();
 
-  // The function `name`, ready for `shared_bytes` of dynamic shared memory, and for what others
-  // have asked for before.
+  // The function `name`, ready for `shared_bytes` of dynamic shared memory and for the amounts of
+  // earlier requests.
   Result<CUfunction> Function(const std::string& name, unsigned shared_bytes);
 
   // How many parameters a function has; none where the driver does not tell (before CUDA 12.4).

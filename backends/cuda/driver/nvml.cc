@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 9> kReasons = {"gpu_idle",
                                                       "hw_power_brake_slowdown",
                                                       "display_clock_setting"};
 
-// What `read` gives, unless there is no such function, it fails, or it has nothing to say.
+// The result of `read`; none if the function is missing, fails, or has no reading.
 template <class Function, class... Which>
 std::optional<int64_t> Reading(Function* read, nvmlDevice_t device, Which... which) {
   unsigned value = 0;

@@ -1,5 +1,5 @@
 // NVIDIA's management library, loaded at run time and only read from: clocks, power, temperature
-// and what holds the clock back.
+// and the reasons that limit the clock.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ class Nvml {
   const LibraryReport& report() const { return report_; }
   bool available() const { return report_.available; }
 
-  // Of the device at `pci_bus_id` ("0000:1B:00.0"), whatever number it has for this process. What
-  // this driver or this device does not tell is absent. kUnavailable says why nothing can be asked.
+  // Conditions of the device at `pci_bus_id` ("0000:1B:00.0"), under any number in this process.
+  // Readings that this driver or device does not provide are absent. kUnavailable gives the reason
+  // if nothing can be read.
   Result<DeviceConditions> Read(const std::string& pci_bus_id) const;
 
-  // What that device has drawn since its driver was loaded, in millijoules. kUnsupported if it does
-  // not count, kUnavailable if nothing can be asked.
+  // Energy that the device drew since its driver was loaded, in millijoules. kUnsupported if it
+  // does not count, kUnavailable if nothing can be read.
   Result<int64_t> ReadMillijoules(const std::string& pci_bus_id) const;
 
  private:

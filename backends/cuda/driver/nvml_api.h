@@ -10,7 +10,7 @@ using nvmlReturn_t = int;
 using nvmlDevice_t = struct nvmlDevice_st*;
 
 inline constexpr nvmlReturn_t kNvmlSuccess = 0;
-// What a reading is that there is none of (NVML_VALUE_NOT_AVAILABLE).
+// The value of an absent reading (NVML_VALUE_NOT_AVAILABLE).
 inline constexpr unsigned kNvmlNotAvailable = UINT_MAX;
 
 enum NvmlClock : int { kNvmlClockSm = 1, kNvmlClockMemory = 2 };

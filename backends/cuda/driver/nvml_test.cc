@@ -23,7 +23,7 @@ class NvmlTest : public testing::Test {
  protected:
   void SetUp() override { Tell(""); }
   void TearDown() override { Tell(""); }
-  // What the stand-in says from now on.
+  // Sets the stand-in's answers from now on.
   static void Tell(const std::string& words) { ::setenv("STAND_IN_NVML", words.c_str(), 1); }
 
   static DeviceConditions ReadBy(const std::string& library) {

@@ -68,7 +68,7 @@ class Program {
     return bytes;
   }
 
-  // What a kernel that was wanted is called in the code.
+  // The symbol in the code of a requested kernel.
   Result<std::string> SymbolOf(const std::string& name_expression) const {
     const char* symbol = nullptr;
     ATTUNE_RETURN_IF_ERROR(
@@ -126,7 +126,7 @@ Nvrtc::Nvrtc() {
   }
 }
 
-// What runs on Hopper runs nowhere else in either case.
+// Code for Hopper runs on no other architecture in either case.
 std::string CompilerArch(const std::string& arch) { return arch == "sm_90" ? "sm_90a" : arch; }
 
 Result<BuildRecipe> MakeRecipe(const Nvrtc& nvrtc, std::string source, std::string options,

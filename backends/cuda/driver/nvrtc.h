@@ -36,8 +36,8 @@ struct Nvrtc {
   bool available() const { return report.available; }
 };
 
-// What the compiler is told of `arch`: "sm_90a" for "sm_90", so that there are the instructions
-// which that architecture has alone (wgmma).
+// The compiler's name for `arch`: "sm_90a" for "sm_90", to enable the instructions of that
+// architecture alone (wgmma).
 std::string CompilerArch(const std::string& arch);
 
 // The recipe of `source` for `arch` ("sm_90"), with further options such as "-DN=4", separated by

@@ -19,7 +19,7 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerUnit = 8;
 constexpr int64_t kSteps = 4096;
 constexpr int64_t kChains = 8;
-// Of each side of a copy: many times any L2.
+// On each side of a copy: many times any L2.
 constexpr int64_t kCopyBytes = int64_t{512} << 20;
 constexpr int kSamples = 9;
 

@@ -8,8 +8,8 @@
 
 namespace attune::cuda {
 
-// Of multiply-adds on the ordinary units (no tensor cores) and of copies within device memory, in a
-// fraction of a second.
+// Peaks of multiply-adds on the ordinary units (no tensor cores) and of copies within device
+// memory. Takes a fraction of a second.
 Result<Peaks> MeasureCudaPeaks(const Nvrtc& nvrtc, CudaDevice& device);
 
 }  // namespace attune::cuda

@@ -14,9 +14,9 @@
 namespace attune::cuda {
 namespace {
 
-// What a launch depends on.
+// The inputs of a launch.
 struct LaunchKey {
-  std::vector<const void*> addresses;  // Of the operands and the workspace.
+  std::vector<const void*> addresses;  // Operands and workspace.
   double alpha = 1;
   double beta = 0;
   void* queue = nullptr;
@@ -76,7 +76,7 @@ class ReplayedExecutable final : public Executable {
     int64_t last_launch = 0;
   };
 
-  // A queue of which that cannot be told is launched into, which says what is wrong with it.
+  // A queue without a known capture state is launched into: the launch reports its error.
   bool IsCaptured(void* queue) const {
     const Result<uint64_t> recording = device_.RecordingOf(queue);
     return !recording.ok() || *recording != 0;
@@ -145,7 +145,7 @@ class ReplayedExecutable final : public Executable {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
     graphed.last_launch = launches_;
     const Status replayed = graphed.graph->Replay(static_cast<CUstream>(arguments.queue));
-    // Of a device that is lost nothing else would come, either.
+    // A lost device would fail on the direct path, too.
     if (replayed.ok() || replayed.code() == StatusCode::kUnavailable) return replayed;
     StopReplaying();
     return executable_->Run(arguments);
@@ -172,7 +172,7 @@ class ReplayedExecutable final : public Executable {
   int64_t launches_ = 0;  // On queues of the program.
   int direct_launches_ = 0;
   int64_t quickest_ns_ = std::numeric_limits<int64_t>::max();
-  LaunchKey key_;  // Of the launch that is made; kept for its memory.
+  LaunchKey key_;  // For the launch in progress; kept to reuse its memory.
   // Those that were used last come first.
   std::list<Counted> counted_;
   std::list<Graphed> graphs_;

@@ -1,9 +1,9 @@
-// Launches that keep the calling thread much longer than a replay of what they enqueue would.
+// Replays launches that keep the calling thread much longer than a replay would.
 //
-// cuDNN's legacy calls take it 50 to 230 us for kernels of 4 to 26 us (9.14, on the host of an
-// H200): a program that calls them one after the other waits for them and not for its GPU. What
-// such a call enqueues depends on its arguments alone, so it is captured into a graph and replayed,
-// which takes 2 to 5 us (docs/design/0044-replayed-launches.md).
+// cuDNN's legacy calls take 50 to 230 us of host time for kernels of 4 to 26 us (9.14, on the host
+// of an H200): a program that calls them one after the other waits for them and not for its GPU.
+// The work that such a call enqueues depends on its arguments alone, so it is captured into a graph
+// and replayed, which takes 2 to 5 us (docs/design/0044-replayed-launches.md).
 #pragma once
 
 #include <cstddef>
@@ -16,33 +16,33 @@
 
 namespace attune::cuda {
 
-// How often a launch is direct before it is captured, for the same arguments on the same queue; the
-// quicker one of the first two tells what one takes the calling thread. To make a graph takes as
-// long as two or three such launches, so whoever never comes back loses little.
+// Number of direct launches before a capture, for the same arguments on the same queue; the quicker
+// one of the first two gives the host time of one launch. To make a graph takes as long as two or
+// three such launches, so arguments that never come back lose little.
 inline constexpr int kDirectLaunches = 2;
 
-// Of one executable: the arguments of a program that calls it once for each layer of its kind, and
-// those that are counted until they have a graph. Where there are as many graphs, one that none of
-// the last launches used makes room; until then what has none is launched directly.
+// Limits per executable: the arguments of a program that calls it once for each layer of its kind,
+// and those that are counted until they have a graph. At the limit, a graph that none of the last
+// launches used makes room; until then arguments without a graph are launched directly.
 inline constexpr size_t kMostReplayedGraphs = 32;
 inline constexpr size_t kMostCountedArguments = 64;
 inline constexpr int64_t kStaleAfterLaunches = 1024;
 
 struct ReplayTerms {
-  // What a direct launch has to keep the calling thread at least.
+  // Minimum host time of a direct launch, in nanoseconds, to be worth replaying.
   int64_t least_ns = 20'000;
-  // Held while a launch is captured, so that nobody else enqueues through the same library handle
-  // meanwhile. Null: nothing. Borrowed.
+  // Held while a launch is captured, so that no other thread enqueues through the same library
+  // handle meanwhile. Null: nothing. Borrowed.
   std::recursive_mutex* library = nullptr;
 };
 
-// Runs `executable`, whose launches on queues of the program become replays from the third one on
-// with the same operands, workspace and factors, if they are slow on the host. Launches on the
-// device's own queue, which are those that are verified, timed and counted, into queues that are
-// captured, and of devices that replay nothing (CudaDevice::replays), are what they were. So are
-// those that cannot be captured, or of which more is captured than kernels and fills. Streams'
-// attributes other than their priority (windows of the L2, say) are not those of a replay. Borrows
-// `device`.
+// Runs `executable`. Its launches on queues of the program become replays from the third one on
+// with the same operands, workspace and factors, if they are slow on the host. Three kinds of
+// launches stay direct: those on the device's own queue, which verification, timing and counting
+// use; those into queues that are captured; and those of devices that replay nothing
+// (CudaDevice::replays). Launches that cannot be captured, or that capture more than kernels and
+// fills, stay direct, too. Streams' attributes other than their priority (windows of the L2, say)
+// do not apply to a replay. Borrows `device`.
 std::unique_ptr<Executable> ReplayIfSlow(CudaDevice& device, std::unique_ptr<Executable> executable,
                                          const ReplayTerms& terms);
 

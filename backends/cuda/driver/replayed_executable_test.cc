@@ -1,4 +1,4 @@
-// When a launch is direct, captured or replayed, with a driver that only notes what it is asked.
+// When a launch is direct, captured or replayed, with a driver that only records calls.
 #include "backends/cuda/driver/replayed_executable.h"
 
 #include <algorithm>
@@ -74,11 +74,11 @@ class NotingDriver {
   CUresult end_of_capture = CUDA_SUCCESS;
   CUresult answer_of_replays = CUDA_SUCCESS;
   CUresult answer_of_graphs = CUDA_SUCCESS;                          // To being made.
-  std::vector<CUgraphNodeType> nodes = {CU_GRAPH_NODE_TYPE_KERNEL};  // Of what is captured.
-  std::vector<CUstreamCaptureMode> modes;  // Of this thread, when something is captured.
+  std::vector<CUgraphNodeType> nodes = {CU_GRAPH_NODE_TYPE_KERNEL};  // In captured graphs.
+  std::vector<CUstreamCaptureMode> modes;                            // One for each capture.
   bool is_capturing = false;
   std::vector<CUstream> captures;                         // On which streams.
-  std::vector<std::pair<CUgraphExec, CUstream>> replays;  // Of what, and where.
+  std::vector<std::pair<CUgraphExec, CUstream>> replays;  // Graph and stream of each.
   std::set<CUgraphExec> graphs;                           // That exist.
 
  private:
@@ -143,7 +143,7 @@ class NotingDriver {
   }
 
   uintptr_t next_ = 100;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_GLOBAL;  // Of the only thread.
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_GLOBAL;  // For the only thread.
   static inline NotingDriver* current_ = nullptr;
 };
 
@@ -205,7 +205,7 @@ class ReplayedExecutableTest : public ::testing::Test {
   const Lazy<Nvrtc> nvrtc_;
   const Lazy<Nvml> nvml_;
   std::unique_ptr<CudaDevice> device_;
-  std::vector<void*> queues_;  // Of launches that were direct or captured.
+  std::vector<void*> queues_;  // Per direct or captured launch.
   std::function<Status()> answer_ = [] { return Status::Ok(); };
   std::recursive_mutex library_;
   std::unique_ptr<Executable> executable_;

@@ -35,7 +35,7 @@ class Span {
   Status Begin(CUstream stream, unsigned flags) const { return Record(begin_, stream, flags); }
   Status End(CUstream stream, unsigned flags) const { return Record(end_, stream, flags); }
 
-  // Of a span that is over.
+  // REQUIRES: the span is over.
   Result<double> LengthNs() const {
     float ms = 0;
     ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, driver_.cuEventElapsedTime(&ms, begin_, end_),
@@ -80,7 +80,7 @@ Status Enqueue(CUstream stream, const SamplePlan& plan, const std::vector<Span>&
   return Status::Ok();
 }
 
-// Makes `graph` of what `enqueue` enqueues, or says why that is impossible.
+// Makes `graph` out of the work that `enqueue` enqueues, or returns the reason for a failure.
 Status MakeGraph(const Driver& driver, CUstream stream, const std::function<Status()>& enqueue,
                  ExecutableGraph& graph) {
   CapturedGraph captured(driver);

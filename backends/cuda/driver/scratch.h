@@ -6,10 +6,10 @@
 
 namespace attune::cuda {
 
-// What parts of the scratch memory start at multiples of, as allocations do.
+// Alignment of the parts of scratch memory, as of allocations.
 inline constexpr size_t kScratchUnit = 256;
 
-// What copies and partial sums of one candidate may take together, beside what the library needs.
+// Limit of the copies and partial sums of one candidate together, beside the library's workspace.
 inline constexpr int64_t kMostScratchBytes = int64_t{256} << 20;
 
 // Enough for a library that says that it needs `bytes`, in whole units: cuBLASLt 13.1 and

@@ -1,5 +1,5 @@
-// What a libcuda.so.1 for tests, made of stand_in_driver.cc, says of its one device: an NVIDIA H200
-// as far as lists tell, which cannot be opened.
+// The device list of a libcuda.so.1 for tests, made of stand_in_driver.cc: one NVIDIA H200, which
+// cannot be opened.
 
 #include <cuda.h>
 

@@ -1,5 +1,5 @@
-// An NVML for tests without a driver. It knows the device at 0000:1B:00.0, and what it says comes
-// from the environment at each call, so that a test says it: STAND_IN_NVML holds words
+// An NVML for tests without a driver. It knows the device at 0000:1B:00.0. It takes its readings
+// from the environment at each call, so that a test can set them: STAND_IN_NVML holds words
 // `name=number`, where a name is
 //
 //   a function             the error that it returns

@@ -41,7 +41,7 @@ Status CompositeGemm::CheckTakes(const Problem& problem) const {
 Result<std::vector<Config>> CompositeGemm::List(CudaDevice& device, const Problem& problem) const {
   const Gemm& gemm = problem.Get<Gemm>();
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ParameterValue> ways, Ways(gemm));
-  // Of narrow types the library multiplies some storage orders only: other ways remain.
+  // The library multiplies narrow types in some storage orders only: other ways remain.
   return ListedInTurns(field_, ways,
                        [&](const ParameterValue& way) { return AlgorithmsOf(device, gemm, way); });
 }

@@ -1,4 +1,4 @@
-// What solvers have in common that compute a product by another product of cuBLASLt's.
+// Base of the solvers that compute a product by another product of cuBLASLt's.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ class CompositeGemm : public LibrarySolver {
  private:
   // At least one, best guess first; or kUnsupported with the reason.
   virtual Result<std::vector<ParameterValue>> Ways(const Gemm& gemm) const = 0;
-  // What cuBLASLt computes. REQUIRES, as below: `way` is one of Ways(gemm).
+  // The product that cuBLASLt computes. REQUIRES, as below: `way` is one of Ways(gemm).
   virtual Result<Gemm> InnerProduct(const Gemm& gemm, const ParameterValue& way) const = 0;
   virtual Result<std::unique_ptr<Executable>> LoadWay(CudaDevice& device, const Artifact& artifact,
                                                       const Gemm& gemm, const ParameterValue& way,

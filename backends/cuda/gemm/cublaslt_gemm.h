@@ -20,8 +20,8 @@ std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt);
 // (folded_batch.h). Borrows `lt`.
 std::unique_ptr<const Solver> MakeFoldedGemm(const Lazy<CublasLt>& lt);
 
-// A product on its operands as they are, by an algorithm that was chosen. Takes any beta, whatever
-// class its Gemm has.
+// A product on its operands in place, by a chosen algorithm. Takes any beta of any class, also one
+// outside of its Gemm's.
 std::unique_ptr<Executable> MakeCublasLtExecutable(CudaDevice& device, ChosenProduct chosen);
 
 }  // namespace attune::cuda

@@ -19,11 +19,11 @@ constexpr int64_t kShortestPart = 64;
 // So many outputs are two tiles of the largest size (256 x 128) for each multiprocessor of the
 // largest devices: there a split has nothing to win.
 constexpr double kOutputsOfBusyDevice = 2.0 * 256 * 128 * 132;
-// Ids whose fields span more combinations than this are listed at custom option 0 only: checking
-// one combination takes about a microsecond.
+// Ids with fields that span more combinations are listed at custom option 0 only: checking one
+// combination takes about a microsecond.
 constexpr uint64_t kMaxChecksPerId = 100'000;
 
-// What the capabilities of one id allow.
+// The values that the capabilities of one id allow.
 struct Axes {
   std::vector<uint32_t> tiles;
   std::vector<uint32_t> stages;
@@ -37,7 +37,7 @@ struct Axes {
   }
 };
 
-// One id, and what it was accepted with: one algorithm for each tile and number of stages.
+// One id, and an accepted algorithm for each tile and number of stages.
 struct Accepted {
   cublasLtMatmulAlgo_t base;
   std::vector<cublasLtMatmulAlgo_t> algorithms;
@@ -133,7 +133,7 @@ class Lister {
     return values;
   }
 
-  // Of products that are split along k: one bit for each.
+  // The reduction schemes of products split along k: one bit for each.
   std::vector<uint32_t> ReductionsOf(const cublasLtMatmulAlgo_t& algorithm) const {
     const uint32_t mask = lt_.Capability(algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
     std::vector<uint32_t> schemes;
@@ -156,14 +156,14 @@ class Lister {
     return splits;
   }
 
-  // Whether the inner shape means anything to `algorithm`, as for clusters below.
+  // True if the inner shape has an effect on `algorithm`, as for clusters below.
   bool HeedsInnerShapes(cublasLtMatmulAlgo_t algorithm) const {
     constexpr auto kImpossible = static_cast<uint16_t>(CUBLASLT_MATMUL_INNER_SHAPE_END);
     return !Set(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, kImpossible) ||
            !product_.Check(algorithm).has_value();
   }
 
-  // Whether the cluster shape means anything to `algorithm`: those before Hopper take every value,
+  // True if the cluster shape has an effect on `algorithm`: those before Hopper take every value,
   // even one with more blocks than a cluster can have, and ignore it.
   bool HeedsClusters(cublasLtMatmulAlgo_t algorithm) const {
     constexpr auto kImpossible = static_cast<uint16_t>(CUBLASLT_CLUSTER_SHAPE_END);
@@ -232,7 +232,8 @@ class Lister {
     int offset = 0;  // So that other ways take others.
   };
 
-  // Adds what `change` makes of evenly spaced ones, as far as the library accepts it.
+  // Adds the variants that `change` makes of evenly spaced algorithms, as far as the library
+  // accepts them.
   template <class Change>
   Status AddVariants(const Accepted& accepted, Share share, const Change& change) {
     const auto most = static_cast<size_t>(std::max(share.most, 1));

@@ -16,10 +16,10 @@
 namespace attune::cuda {
 namespace {
 
-// What cuBLASLt computes for one pair of element types, as one row.
+// The types that cuBLASLt uses for one pair of element types.
 struct TypeRow {
-  DataType type;    // Of A and B.
-  DataType c_type;  // Of C and bias.
+  DataType type;    // A and B.
+  DataType c_type;  // C and bias.
   MathMode math;
   cublasComputeType_t compute;
   cudaDataType_t scale;
@@ -45,8 +45,8 @@ constexpr TypeRow kTypes[] = {
      CUDA_R_16BF, CUDA_R_32F},
     {DataType::kI8, DataType::kI32, MathMode::kStrict, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I,
      CUDA_R_32I},
-    // Of f8e5m2 by f8e5m2 it has nothing. Which storage orders and alignments it multiplies is the
-    // device's, and its answer: Hopper takes TN and multiples of 16 bytes.
+    // It has no row for f8e5m2 by f8e5m2. The device decides which storage orders and alignments it
+    // multiplies: Hopper takes TN and multiples of 16 bytes.
     {DataType::kF8E4M3, DataType::kBf16, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
      CUDA_R_8F_E4M3, CUDA_R_16BF},
     {DataType::kF8E4M3, DataType::kF16, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
@@ -82,7 +82,7 @@ constexpr Field kFields[] = {
 
 // More than any version has had.
 constexpr int kMaxIds = 1024;
-// The widest load of a thread, and what tensor maps of Hopper begin at multiples of.
+// The widest load of a thread, and the alignment of Hopper's tensor maps.
 constexpr int64_t kLargestAccessBytes = 16;
 
 // alpha and beta in the type that the computation scales with.
@@ -239,13 +239,13 @@ struct CublasLtProduct::Descriptors {
     return Status::Ok();
   }
 
-  // Ok if the library computes the product with `algorithm`, and then what it needs.
+  // Ok if the library computes the product with `algorithm`; then `result` holds its demands.
   cublasStatus_t CheckAlgorithm(const cublasLtMatmulAlgo_t& algorithm,
                                 cublasLtMatmulHeuristicResult_t& result) const {
     return lt.cublasLtMatmulAlgoCheck(handle, operation, a, b, c, c, &algorithm, &result);
   }
 
-  // Whether partial sums are added as AllowedReductions says.
+  // True if partial sums are added as AllowedReductions says.
   bool ReducesAsAllowed(const cublasLtMatmulAlgo_t& algorithm) const {
     uint32_t scheme = 0;
     size_t written = 0;
@@ -254,8 +254,8 @@ struct CublasLtProduct::Descriptors {
     return (scheme & ~AllowedReductions(gemm)) == 0;
   }
 
-  // What the algorithm wants every operand to begin at a multiple of, in bytes: its check by the
-  // library sees layouts and no pointers.
+  // The alignment in bytes that the algorithm demands of every operand: its check by the library
+  // sees layouts and no pointers.
   uint32_t LeastAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
     constexpr cublasLtMatmulAlgoCapAttributes_t kOperands[] = {
         CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES,
@@ -267,7 +267,7 @@ struct CublasLtProduct::Descriptors {
     return least_bytes;
   }
 
-  // Whether the algorithm reads and writes operands that begin where those of the problem may.
+  // True if the algorithm reads and writes operands with the alignment of the problem.
   bool TakesAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
     return gemm.alignment_bytes >= kLargestAccessBytes ||
            LeastAlignment(algorithm) <= static_cast<uint32_t>(gemm.alignment_bytes);

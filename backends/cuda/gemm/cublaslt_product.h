@@ -17,17 +17,17 @@
 namespace attune::cuda {
 
 // The largest scratch memory that an algorithm may ask for: NVIDIA's own recommendation for Hopper,
-// and what cuBLAS gives its calls there.
+// and the amount that cuBLAS gives its calls there.
 inline constexpr size_t kCublasLtWorkspaceBytes = size_t{32} << 20;
 
-// Ok, or kUnsupported with what cuBLASLt has no words for. Needs neither library nor device.
+// Ok, or kUnsupported with the part that cuBLASLt cannot express. Needs neither library nor device.
 Status CheckCublasLtTakes(const Gemm& gemm);
 
 // Returns false with relu: some kernels of the library then turn NaN into 0 (13.0 on an H200,
 // mostly f32).
 bool CublasLtKeepsSpecialValues(const Problem& problem);
 
-// What one launch of a product computes on.
+// The operands of one launch of a product.
 struct CublasLtCall {
   double alpha = 1;  // Host numbers, as beta.
   double beta = 0;
@@ -54,16 +54,16 @@ class CublasLtProduct {
   // will not work are left out. kUnsupported if it has none.
   Result<std::vector<cublasLtMatmulHeuristicResult_t>> Heuristics(int count) const;
 
-  // The algorithm whose fields are `config` (see docs/formats/candidate.md), checked by the
-  // library; of a config without fields the library's first answer. kUnsupported if there is none
-  // that computes this product where its operands may begin and with kCublasLtWorkspaceBytes.
+  // The algorithm with the fields of `config` (see docs/formats/candidate.md), checked by the
+  // library; for a config without fields the library's first answer. kUnsupported if no algorithm
+  // computes this product with the alignment of its operands and within kCublasLtWorkspaceBytes.
   Result<cublasLtMatmulHeuristicResult_t> Algorithm(const Config& config) const;
 
   // The fields of `algorithm`.
   Result<Config> FieldsOf(const cublasLtMatmulAlgo_t& algorithm) const;
 
-  // What AlgoCheck says of `algorithm`: nothing if it does not compute this product, or only with
-  // more than kCublasLtWorkspaceBytes. About a microsecond.
+  // The result of AlgoCheck for `algorithm`: nothing if it does not compute this product, or only
+  // with more than kCublasLtWorkspaceBytes. About a microsecond.
   std::optional<cublasLtMatmulHeuristicResult_t> Check(const cublasLtMatmulAlgo_t& algorithm) const;
 
   const Gemm& gemm() const;

@@ -1,4 +1,4 @@
-// What is asked of an algorithm before it is used, by a stand-in of the library.
+// Checks of an algorithm before its use, by a stand-in of the library.
 #include "backends/cuda/gemm/cublaslt_product.h"
 
 #include <gmock/gmock.h>

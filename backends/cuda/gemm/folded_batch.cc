@@ -15,7 +15,7 @@ enum class Order {
 
 // Lines of an operand: from one to the next of a product, and to that of the next product.
 struct Lines {
-  int64_t count = 1;  // Of a product.
+  int64_t count = 1;  // Per product.
   int64_t products = 1;
   int64_t step = 0;
   int64_t stride = 0;
@@ -28,15 +28,15 @@ int64_t StepOf(const Lines& lines, Order order) {
   return lines.step == lines.products * lines.stride ? lines.stride : 0;
 }
 
-// Leading dimension of a matrix whose columns of `length` elements are all the lines; 0 if there is
-// none.
+// Leading dimension of a matrix that has all the lines as its columns, of `length` elements each; 0
+// if there is none.
 int64_t LeadingOfColumns(const Lines& lines, Order order, int64_t length) {
   const int64_t step = StepOf(lines, order);
   return step >= length ? step : 0;
 }
 
-// Leading dimension of a matrix of `columns` columns whose rows are all the lines; 0 if there is
-// none. Rows are neighbours within a column, `lines.step` is the way to the next column.
+// Leading dimension of a matrix of `columns` columns that has all the lines as its rows; 0 if there
+// is none. Rows are neighbours within a column, `lines.step` is the distance to the next column.
 int64_t LeadingOfRows(const Lines& lines, Order order, int64_t columns) {
   const int64_t rows = lines.count * lines.products;
   const bool is_sequence =

@@ -32,7 +32,7 @@ const char* const kFoldable[] = {
     "gemm@1{m=5,n=3,k=1,ldc=20,batch=4,sb=0,sc=5}",
     "gemm@1{m=1,n=3,k=7,ta=t,ldc=4,batch=4,sa=9,sb=0,sc=1}",
     "gemm@1{m=1,n=3,k=7,lda=4,ldc=4,batch=4,sa=1,sb=0,sc=1}",
-    // What is the same for all products stays.
+    // Properties that all products share are kept.
     "gemm@1{m=5,n=3,k=7,batch=4,sa=0,alpha=other,beta=other}",
     "gemm@1{m=5,n=3,k=7,batch=4,sa=0,bias=row}",
 };

@@ -10,10 +10,10 @@
 
 namespace attune::cuda {
 
-// `cuda.folded-product-gemm`: what cuda.folded-cublaslt-gemm hands to cuBLASLt as it is
-// (folded_batch.h), by whichever of `products` takes it: with operands that are padded, transposed
-// or split, or by kernels. Configs as inner_product.h has them. Borrows the solvers and the
-// compiler.
+// `cuda.folded-product-gemm`: the products that cuda.folded-cublaslt-gemm hands to cuBLASLt in
+// place (folded_batch.h), by the one of `products` that the config names: with operands that are
+// padded, transposed or split, or by kernels. Configs as inner_product.h has them. Borrows the
+// solvers and the compiler.
 std::unique_ptr<const Solver> MakeFoldedProductGemm(std::vector<const Solver*> products,
                                                     const Lazy<Nvrtc>& nvrtc);
 

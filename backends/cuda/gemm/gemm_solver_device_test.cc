@@ -89,8 +89,8 @@ const HostileCase kCasesOfF8[] = {
     {kSplit, "gemm@1{m=64,n=48,k=1040,ta=t,type=f8e4m3,ctype=f32,bias=row,act=gelu,beta=other}"},
 };
 
-// In the storage order and the words of four that all tensor cores take for i8, and what is brought
-// into them.
+// In the storage order and the words of four that all tensor cores take for i8, and problems that
+// are brought into them.
 const HostileCase kCasesOfI8[] = {
     {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,type=i8,ctype=i32}"},
     {kPlain, "gemm@1{m=512,n=384,k=4096,ta=t,type=i8,ctype=i32,alpha=other,beta=other}"},

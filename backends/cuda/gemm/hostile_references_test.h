@@ -1,4 +1,4 @@
-// Problems whose references have every kind of index, scalar and element in them.
+// Problems with references that have every kind of index, scalar and element in them.
 #pragma once
 
 #include <string>

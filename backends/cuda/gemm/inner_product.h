@@ -26,16 +26,16 @@ struct InnerProduct {
 // are.
 class InnerProducts {
  public:
-  // There are at most so many configs of one solver, and so many of all. Each costs a build, and
-  // what is around the product costs the same with each. What their libraries list on a device is
-  // not among them: to list it for every way of every solver takes seconds.
+  // Limits of the configs per solver, and of all. Each costs a build, and the work around the
+  // product costs the same with each. Configs that libraries list on a device are not among them:
+  // listing takes seconds for every way of every solver.
   static constexpr size_t kMostOfSolver = 4;
   static constexpr size_t kMost = 24;
 
   // Best guess first. Borrows all, which are of one backend and compute products.
   explicit InnerProducts(std::vector<const Solver*> solvers) : solvers_(std::move(solvers)) {}
 
-  // Ok if one of them takes `gemm`; else what the first says, or kUnsupported if there is none.
+  // Ok if one of them takes `gemm`; else the first one's reason, or kUnsupported if there is none.
   Status IsApplicable(const Gemm& gemm, const Target& target) const;
 
   // The default of the first that takes `gemm`.
@@ -47,9 +47,9 @@ class InnerProducts {
   // is none.
   Result<InnerProduct> Named(const Config& config) const;
 
-  // What is compiled for `gemm` by what `config` names. kUnsupported as above, and where the solver
-  // does not take `gemm` or has no such config for it: solvers read configs of their own only.
-  // Those that a library lists, they check themselves when they are loaded.
+  // The recipe of `gemm` for the solver and config that `config` names. kUnsupported as above, and
+  // where the solver does not take `gemm` or has no such config for it: solvers read configs of
+  // their own only. Library-listed configs are checked by their solvers when they are loaded.
   Result<BuildRecipe> RecipeOf(const Gemm& gemm, const Config& config, const Target& target) const;
 
  private:
@@ -58,21 +58,21 @@ class InnerProducts {
   const std::vector<const Solver*> solvers_;
 };
 
-// kUnsupported where a value cannot be told from what is around it: reals, and words with one of
-// ".:".
+// kUnsupported for values that cannot be separated from the text around them: reals, and words with
+// one of ".:".
 Result<Config> ConfigNaming(const SolverId& solver, const Config& config);
 
-// What is compiled for a candidate in two programs, either of which may be empty, as one recipe.
-// REQUIRES: both are for the same compiler and target.
+// Joins the recipes of a candidate in two programs, either of which may be empty. REQUIRES: both
+// are for the same compiler and target.
 BuildRecipe Together(const BuildRecipe& outer, const BuildRecipe& inner);
-// The inverse. What is of one program only is `outer`.
+// The inverse. A recipe of one program only is `outer`.
 struct TwoRecipes {
   BuildRecipe outer;
   BuildRecipe inner;
 };
 TwoRecipes Parts(const BuildRecipe& recipe);
 
-// Likewise of what was built; kInvalidArgument if `artifact` is not of two programs.
+// Likewise for artifacts; kInvalidArgument if `artifact` is not of two programs.
 Artifact Together(const Artifact& outer, const Artifact& inner);
 struct TwoArtifacts {
   Artifact outer;

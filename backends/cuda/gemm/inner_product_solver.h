@@ -1,4 +1,4 @@
-// What solvers have in common that compute their problem around one product, by any other solver of
+// Base of the solvers that compute their problem around one product, by any other solver of
 // products.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace attune::cuda {
 
-// Configs are those of InnerProducts; nothing is listed on a device. Subclasses say which product
-// is run, and what is built and run around it.
+// Configs are those of InnerProducts; nothing is listed on a device. Subclasses define the product,
+// and build and run the kernels around it.
 class InnerProductSolver : public LibrarySolver {
  public:
   Status IsApplicable(const Problem& problem, const Target& target) const final;

@@ -1,4 +1,4 @@
-// Candidates inside of candidates: their words, their number, and what is built of them.
+// Candidates inside of candidates: their text, their number, and their builds.
 #include "backends/cuda/gemm/inner_product.h"
 
 #include <memory>

@@ -21,7 +21,7 @@ namespace {
 
 uint64_t AddressAt(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
-// From `from` at one address to `to` at another; what `to` has more of is filled with zeros.
+// From `from` at one address to `to` at another; the excess of `to` is filled with zeros.
 ColumnCopy CopyOf(const StoredMatrix& from, const void* from_address, const StoredMatrix& to,
                   const void* to_address) {
   ColumnCopy copy;

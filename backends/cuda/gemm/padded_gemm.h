@@ -1,4 +1,4 @@
-// Products whose columns start where no wide load can read them: copied, multiplied, copied back.
+// Products with columns that no wide load can read: copied, multiplied, copied back.
 #pragma once
 
 #include <memory>

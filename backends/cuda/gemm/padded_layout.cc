@@ -24,7 +24,7 @@ bool IsMisaligned(const Gemm& gemm, GemmOperand which) {
   return matrix.matrices > 1 && is_odd(matrix.stride);
 }
 
-// Elements of the narrowest type in a word: what is a multiple of it for one operand is for all.
+// Elements of the narrowest type in a word: a multiple of it for one operand is one for all.
 int64_t Step(const Gemm& gemm) {
   return kWordBytes / std::min(BytesOf(gemm.type), BytesOf(gemm.c_type));
 }

@@ -1,5 +1,4 @@
-// Which operands of a product are copied to where wide loads can read them, and what the product of
-// the copies is.
+// Which operands of a product are copied for wide loads, and the product of the copies.
 #pragma once
 
 #include <array>
@@ -30,14 +29,14 @@ enum GemmOperand { kA = 0, kB = 1, kC = 2 };
 
 StoredMatrix StoredAs(const Gemm& gemm, GemmOperand which);
 
-// A product whose columns start at multiples of 16 bytes.
+// A product with columns at multiples of 16 bytes.
 struct PaddedLayout {
-  Gemm inner;                       // What is computed.
+  Gemm inner;                       // The product of the copies.
   std::array<bool, 3> is_copied{};  // A, B, C.
 
-  // Of the copy of one operand; 0 if it is none.
+  // Size of the copy of one operand; 0 if there is none.
   size_t CopyBytes(GemmOperand which) const;
-  // What the copies take in the workspace.
+  // Workspace of the copies.
   size_t CopiesBytes() const;
 };
 
@@ -57,8 +56,8 @@ Result<PaddedLayout> LayOut(const Gemm& gemm, std::string_view padding);
 // and its operands of gigabytes leave room for them.
 inline constexpr int64_t kMostPaddedBytes = int64_t{1} << 30;
 
-// Those of PaddingNames whose copies keep to `limit_bytes` together, and whose padded product
-// exceeds no limit. kUnsupported with the reason if there are none.
+// The PaddingNames with copies of at most `limit_bytes` in total and a padded product within all
+// limits. kUnsupported with the reason if there are none.
 Result<std::vector<std::string>> PossiblePaddings(const Gemm& gemm,
                                                   int64_t limit_bytes = kMostPaddedBytes);
 

@@ -74,7 +74,7 @@ TEST_F(ReferenceDeviceTest, HostileReferencesAreThoseOfTheProcessor) {
   }
 }
 
-// What a reference is computed on a device for. The processor only spot-checks these.
+// Large references are why a device computes them. The processor only spot-checks these.
 TEST_F(ReferenceDeviceTest, LargeReferencesPassTheCheckOfTheProcessor) {
   DeviceMaker maker(nvrtc_, *device_);
   for (const char* text :

@@ -21,7 +21,7 @@ constexpr int64_t kTile = 64;
 constexpr unsigned kThreads = 256;
 // Enough for any device to be busy; tiles beyond are taken in turn.
 constexpr int64_t kMostBlocks = 1 << 20;
-// The kernels add two positions, and set apart what lies below.
+// The kernels add two positions, one of which may be -2^30 (outside): the sum must stay negative.
 constexpr int64_t kMostPixels = int64_t{1} << 28;
 
 int NumberOf(DataType type) {
@@ -101,9 +101,9 @@ void SetExtents(const Spatial& from, int (&to)[3]) {
   for (size_t i = 0; i < 3; ++i) to[i] = static_cast<int>(from[i]);
 }
 
-// A tensor of a convolution: an image, or weights as an image whose pixels are taps.
+// A tensor of a convolution: an image, or weights as an image with taps for pixels.
 struct Volume {
-  int64_t channels = 1;  // Of each group; of weights, those of the small image.
+  int64_t channels = 1;  // Per group; for weights, those of the small image.
   Spatial extents = {1, 1, 1};
   int64_t outer = 0;  // Distances in elements.
   int64_t channel = 0;
@@ -126,7 +126,7 @@ Volume WeightsOf(const ConvImages& images, const Conv& conv) {
   return weights;
 }
 
-// The factor over `volume` whose positions are the inner digits of k.
+// The factor over `volume` that has its positions as the inner digits of k.
 Factor FactorByTerms(const Volume& volume) {
   Factor factor = MatrixFactor();
   SetExtents(volume.extents, factor.extent);

@@ -15,10 +15,10 @@
 
 namespace attune::cuda {
 
-// What the kernels are compiled from: one build serves every problem.
+// The recipe of the kernels: one build serves every problem.
 Result<BuildRecipe> ReferenceProductRecipe(const Nvrtc& nvrtc, const std::string& arch);
 
-// Whether the sums of `problem` are kept in double-double.
+// True if the sums of `problem` are kept in double-double.
 bool IsExact(const Problem& problem);
 
 // The products of one problem, and which of its operands they are made of.
@@ -35,8 +35,8 @@ struct ReferencePlan {
 // 2^53.
 Result<ReferencePlan> PlanOf(const Problem& problem);
 
-// The products of `plan` on operands as Backend::reference_solver() describes them, whose views are
-// addresses.
+// The products of `plan` on operands as Backend::reference_solver() describes them. REQUIRES: their
+// views are addresses.
 ReferenceProduct BoundTo(const ReferencePlan& plan, const Arguments& arguments);
 
 // Blocks for all of it; each takes some tiles of the output in turn.

@@ -1,5 +1,5 @@
-// What the kernels of reference_product.cu take, for them and for those who launch them: this text
-// is part of both programs. Distances are of elements.
+// Arguments of the kernels of reference_product.cu, for the kernels and for the code that launches
+// them: this text is part of both programs. Distances are in elements.
 #pragma once
 
 namespace attune::cuda {
@@ -45,16 +45,16 @@ struct Destination {
 };
 
 // `count` products out(m, n) = activation(alpha * sum over k of a(k, m) * b(k, n) + beta * initial
-// + bias), whose outputs are f64.
+// + bias), with outputs of f64.
 struct ReferenceProduct {
   Factor a, b;
   long long count, m, n, k;
-  int n_extents[3], k_extents[3];  // Of the inner digits.
+  int n_extents[3], k_extents[3];  // Inner digits.
   Destination to_place, bias_place;
   double* to;
   const void* initial;  // Laid out as `to`; null: beta means nothing.
   const void* bias;     // Null: none.
-  int output_type;      // Of those two.
+  int output_type;      // Element type of `initial` and `bias`.
   int activation;
   double alpha, beta;
 };

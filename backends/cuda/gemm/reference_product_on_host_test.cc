@@ -12,7 +12,7 @@ namespace {
 struct Index {
   unsigned x = 0;
 };
-// Of the thread whose place is taken.
+// Indices of the emulated thread.
 Index blockIdx, threadIdx, gridDim;
 
 using std::erfc;

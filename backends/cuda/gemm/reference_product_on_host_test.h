@@ -8,7 +8,7 @@
 
 namespace attune::cuda {
 
-// What a launch of the kernel does, in double-double if `is_exact`, with so many blocks.
+// Does the work of a launch of the kernel, in double-double if `is_exact`, with so many blocks.
 void MultiplyOnHost(const ReferenceProduct& product, bool is_exact, unsigned blocks);
 
 // An element as the kernels read it; `type` as they count it.

@@ -25,7 +25,7 @@ std::vector<double> Computed(const Problem& problem, const ProblemData& data, un
   std::vector<double> reference(data.reference().size(), std::numeric_limits<double>::quiet_NaN());
   std::vector<BufferView> views;
   for (size_t i = 0; i < Operands(problem).size(); ++i) {
-    // What is not an input is not read.
+    // Operands other than inputs are not read.
     views.push_back({const_cast<std::byte*>(data.input(i).data()), 0});
   }
   views.push_back({reference.data(), 0});

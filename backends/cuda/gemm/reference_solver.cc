@@ -29,7 +29,7 @@ class ReferenceExecutable final : public Executable {
  private:
   CudaDevice& device_;
   const ReferencePlan plan_;
-  const std::shared_ptr<Module> module_;  // Shared with whoever loaded the same code.
+  const std::shared_ptr<Module> module_;  // Shared with other users of the same code.
   const CUfunction function_;
 };
 

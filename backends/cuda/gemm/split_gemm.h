@@ -11,9 +11,10 @@
 namespace attune::cuda {
 
 // cuBLASLt on a batch of parts (split_product.h), and one kernel that adds their sums in one order
-// and finishes them, with any bias and activation. A config is how many `parts`, and beyond that
-// the fields of an algorithm for the batch; without them it is the library's first choice. What the
-// parts leave of k is always multiplied by the library's first choice. Borrows both.
+// and finishes them, with any bias and activation. A config is the number of `parts`, and
+// optionally the fields of an algorithm for the batch; without them it is the library's first
+// choice. The rest of k beyond the parts is always multiplied by the library's first choice.
+// Borrows both.
 std::unique_ptr<const Solver> MakeSplitGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc);
 
 }  // namespace attune::cuda

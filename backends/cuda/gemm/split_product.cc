@@ -89,7 +89,7 @@ PartialSums SumsOf(const Gemm& gemm, const Gemm& product) {
   return sums;
 }
 
-// What is left of k behind `terms` in all parts.
+// Adds the rest of k behind the `terms` in each of the parts.
 void AddRest(const Gemm& gemm, int64_t terms, SplitProduct& split) {
   const int64_t parts = split.product.batch_count;
   Gemm rest = split.product;

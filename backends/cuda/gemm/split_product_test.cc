@@ -39,7 +39,7 @@ std::vector<int64_t> CountsOf(const Gemm& gemm) {
   return counts.ok() ? *counts : std::vector<int64_t>();
 }
 
-// What the solver does on a device: products by loops, sums by the same kernel.
+// The solver's steps on the host: products by loops, sums by the same kernel.
 OperandValues Computed(const Gemm& gemm, const SplitProduct& split,
                        const std::vector<OperandValues>& operands) {
   OperandValues sums(split.sums_bytes / sizeof(HostSum), 9999);

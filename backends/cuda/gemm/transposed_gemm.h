@@ -1,5 +1,5 @@
-// Products whose inputs are stored in the order that the library multiplies less well: copied in
-// the other, then multiplied.
+// Products of inputs in the storage order that the library multiplies less well: copied in the
+// other, then multiplied.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace attune::cuda {
 
 // cuBLASLt on transposed copies of inputs (transposed_layout.h), made by one launch each. A config
-// is what is `copied`, and beyond that the fields of an algorithm for the product of the copies;
+// is the `copied` inputs, and optionally the fields of an algorithm for the product of the copies;
 // without them it is the library's first choice. Borrows both.
 std::unique_ptr<const Solver> MakeTransposedGemm(const Lazy<CublasLt>& lt,
                                                  const Lazy<Nvrtc>& nvrtc);

@@ -31,8 +31,8 @@ int InnermostSums(const Gemm& gemm, std::string_view copied) {
   return (is_innermost_of_a ? 1 : 0) + (is_innermost_of_b ? 1 : 0);
 }
 
-// Whether all that is copied has another order. Tensor cores multiply types of one byte only with
-// the index of the sum innermost, so that no other product is worth trying.
+// True if every copied input has another order. Tensor cores multiply types of one byte only with
+// the index of the sum innermost, so no other product is worth trying.
 bool IsPossible(const Gemm& gemm, std::string_view copied) {
   for (const GemmOperand which : kInputs) {
     if (Copies(copied, which) && !HasStorageOrder(StoredAs(gemm, which))) return false;

@@ -1,5 +1,4 @@
-// Which inputs of a product are copied in the other storage order, and what the product of the
-// copies is.
+// Which inputs of a product are copied in the other storage order, and the product of the copies.
 #pragma once
 
 #include <array>
@@ -17,17 +16,17 @@ namespace attune::cuda {
 
 // A product that reads some of its inputs in the other order. Arrays are of A and B.
 struct TransposedLayout {
-  Gemm inner;                                     // What is computed; C stays where it is.
+  Gemm inner;                                     // The product of the copies; C stays in place.
   std::array<std::optional<Relayout>, 2> copies;  // Without addresses.
-  std::array<size_t, 2> bytes{};                  // Of a copy; 0 if it is none.
+  std::array<size_t, 2> bytes{};                  // Per copy; 0 if there is none.
 
-  // What the copies take in the workspace.
+  // Workspace of the copies.
   size_t CopiesBytes() const;
 };
 
-// The inputs to copy, best guess first: `a`, `b` or `ab`. First those that leave a product whose
-// operands both have the index of the sum innermost (A transposed, B not), which tensor cores read
-// best, and types of one byte in no other way. Vectors have no storage order and are not copied.
+// The inputs to copy, best guess first: `a`, `b` or `ab`. First those that give a product with the
+// index of the sum innermost in both operands (A transposed, B not), which tensor cores read best,
+// and types of one byte in no other way. Vectors have no storage order and are not copied.
 // kUnsupported if nothing is left, or only copies of more than `limit_bytes` together.
 Result<std::vector<std::string>> TransposableInputs(const Gemm& gemm, int64_t limit_bytes);
 

@@ -34,7 +34,7 @@ std::vector<std::string> InputsOf(const Gemm& gemm) {
   return inputs.ok() ? *inputs : std::vector<std::string>();
 }
 
-// What the solver does on a device: the copies by the same kernel, the product by loops.
+// The solver's steps on the host: the copies by the same kernel, the product by loops.
 OperandValues Computed(const TransposedLayout& layout, std::vector<OperandValues> operands) {
   for (size_t i = 0; i < 2; ++i) {
     if (!layout.copies[i].has_value()) continue;

@@ -11,8 +11,8 @@
 namespace attune::cuda {
 namespace {
 
-// Records of a section .nv.info: a byte for the form, one for what it says, and 16 bits that are
-// the value or, of the last form, the bytes that follow.
+// Records of a section .nv.info: a byte for the form, one for the attribute, and 16 bits that are
+// the value or, in the last form, the number of bytes that follow.
 constexpr uint8_t kSizedForm = 4;
 constexpr uint8_t kMostThreads = 0x05;    // Three extents of a block.
 constexpr uint8_t kRegisterCount = 0x2f;  // The number of a symbol, and the registers.
@@ -68,7 +68,7 @@ class ElfFile {
     return section == nullptr ? std::string_view() : Content(*section);
   }
 
-  // What stands behind `prefix` in the names of sections.
+  // The rest of the names of the sections that begin with `prefix`.
   std::vector<std::string> SectionsBehind(std::string_view prefix) const {
     std::vector<std::string> found;
     for (const Elf64_Shdr& section : sections_) {
@@ -109,7 +109,7 @@ class ElfFile {
   std::string_view symbol_names_;
 };
 
-// Calls `visit` with what each record of the last form says, and its bytes.
+// Calls `visit` with the attribute of each record of the last form, and its bytes.
 template <class Visit>
 void VisitRecords(std::string_view info, const Visit& visit) {
   while (info.size() >= 4) {
@@ -123,7 +123,7 @@ void VisitRecords(std::string_view info, const Visit& visit) {
   }
 }
 
-// Of a thread; nothing if the file does not say, or says what cannot be.
+// Per thread; nothing if the file does not state it, or states an impossible number.
 std::optional<int> RegistersOf(const ElfFile& file, std::string_view name) {
   uint32_t registers = 0;
   VisitRecords(file.ContentOf(".nv.info"), [&](uint8_t what, std::string_view bytes) {
@@ -135,7 +135,7 @@ std::optional<int> RegistersOf(const ElfFile& file, std::string_view name) {
   return static_cast<int>(registers);
 }
 
-// Of a block, 0 if there are no launch bounds; nothing if they cannot be.
+// Per block, 0 if there are no launch bounds; nothing if they are impossible.
 std::optional<int> MostThreadsOf(const ElfFile& file, std::string_view name) {
   int64_t threads = 0;
   VisitRecords(file.ContentOf(fmt::format(".nv.info.{}", name)),

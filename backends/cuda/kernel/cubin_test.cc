@@ -1,5 +1,5 @@
-// Machine code is read from files that others wrote: whatever is in them, the answer is one that
-// can be, or none.
+// Machine code may come from files of other programs: for any content the answer is a possible one,
+// or none.
 #include "backends/cuda/kernel/cubin.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ TEST(CubinTest, DamagedFilesGiveAnAnswerThatCanBeOrNone) {
       ASSERT_LE(room->blocks, 8);
     }
   }
-  // Both are tried: what is still understood, and what is not.
+  // The damage covers both cases: files that are still understood, and files that are not.
   EXPECT_GT(found_count, 2'000);
   EXPECT_LT(found_count, 18'000);
 }

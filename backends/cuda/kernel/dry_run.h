@@ -1,4 +1,4 @@
-// What a call would launch: its capture into a graph is read and thrown away.
+// The launches of a call: its capture into a graph is read and thrown away.
 #pragma once
 
 #include <cuda.h>

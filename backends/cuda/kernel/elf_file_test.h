@@ -1,4 +1,4 @@
-// Files as NVIDIA's compilers write them, made without a compiler: for what reads machine code.
+// Files as NVIDIA's compilers write them, made without a compiler: for readers of machine code.
 #pragma once
 
 #include <elf.h>
@@ -59,7 +59,7 @@ inline std::string ElfFileOf(const std::vector<ElfSection>& sections) {
   return bytes;
 }
 
-// A record of a section .nv.info that says `what` in numbers.
+// A record of a section .nv.info with the attribute `what` and its numbers.
 inline std::string InfoRecord(uint8_t what, const std::vector<uint32_t>& numbers) {
   std::string record = {4, static_cast<char>(what)};
   record += BytesOf(static_cast<uint16_t>(numbers.size() * sizeof(uint32_t)));
@@ -67,7 +67,7 @@ inline std::string InfoRecord(uint8_t what, const std::vector<uint32_t>& numbers
   return record;
 }
 
-// What a file says of its one kernel.
+// The attributes that a file states for its one kernel.
 struct StatedKernel {
   std::string name = "f";
   uint32_t registers = 40;

@@ -19,7 +19,7 @@ constexpr std::string_view kMark = "--attune-instances=";
 // expression, its symbol.
 constexpr std::string_view kEnding = "attnsym1";
 
-// What is behind the code, without its ending; empty if there is nothing.
+// The data behind the code, without its end mark; empty if there is none.
 std::string_view TableOf(std::string_view cubin) {
   uint64_t size = 0;
   if (!cubin.ends_with(kEnding)) return "";

@@ -1,5 +1,5 @@
-// Kernels that the compiler is asked for by name expressions ("scale<float, 16>"): what it calls
-// them in the code (their symbols) travels behind that code.
+// Kernels that are requested by name expressions ("scale<float, 16>"): the compiler's symbols for
+// them are stored behind the code.
 #pragma once
 
 #include <string>
@@ -27,15 +27,15 @@ InstanceOptions Divided(std::string_view recipe_options);
 // Name expressions and symbols.
 using Symbols = std::vector<std::pair<std::string, std::string>>;
 
-// `cubin` with the table of `symbols` behind it. Whoever loads machine code finds its end by its
-// header and does not look at the table.
+// `cubin` with the table of `symbols` behind it. Loaders find the end of machine code by its header
+// and ignore the table.
 std::string WithSymbols(std::string cubin, const Symbols& symbols);
 
-// What the kernel `function` is called in `cubin`: itself, unless the table has it.
+// The symbol of the kernel `function` in `cubin`: itself, unless the table has it.
 std::string SymbolOf(std::string_view cubin, const std::string& function);
 
-// kNotFound names a kernel of `functions` that is not in `cubin`, and what is there. Ok where the
-// code is not understood, which is left to the driver.
+// kNotFound names a kernel of `functions` that is missing from `cubin`, and those present. Ok where
+// the code is not understood: then the driver decides.
 Status CheckHasKernels(std::string_view cubin, const std::vector<std::string>& functions);
 
 }  // namespace attune::cuda

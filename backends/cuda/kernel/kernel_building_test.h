@@ -42,7 +42,7 @@ class KernelBuildingTest : public testing::Test {
                                     kernel::KernelLanguage::kCuda));
   }
 
-  // What is wrong with this config on that device, as a sentence; empty if it builds and fits.
+  // The error of this config on that device, as a sentence; empty if it builds and fits.
   std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
                         const std::string& arch) const {
     const auto recipe = solver.Recipe(problem, config, *TargetOf(arch));

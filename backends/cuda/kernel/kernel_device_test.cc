@@ -188,7 +188,7 @@ class CudaKernelTest : public CudaDeviceTest {
     return solver.Load(artifact, problem, config, *device_);
   }
 
-  // What is wrong with the config, as a sentence; empty if its result is right.
+  // The error of the config, as a sentence; empty if its result is right.
   std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
                         const ProblemData& data, BoundOperands& operands) {
     const auto executable = Load(solver, problem, config);

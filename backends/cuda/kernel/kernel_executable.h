@@ -43,9 +43,9 @@ class KernelExecutable final : public Executable {
     CUfunction function = nullptr;
     const kernel::PlannedLaunch* launch = nullptr;
     LaunchShape shape;
-    std::vector<uint64_t> values;  // Of all arguments but those of the kind kBytes,
-    std::vector<std::vector<unsigned char>> bytes;  // which are here.
-    std::vector<void*> addresses;                   // Of these.
+    std::vector<uint64_t> values;                   // Arguments of other kinds than kBytes.
+    std::vector<std::vector<unsigned char>> bytes;  // The arguments of kind kBytes.
+    std::vector<void*> addresses;                   // Addresses of both.
     std::vector<size_t> varying;  // Those that depend on the call; the others are set once.
   };
 
@@ -55,7 +55,7 @@ class KernelExecutable final : public Executable {
         module_(std::move(module)),
         plan_(std::move(plan)),
         operands_(std::move(operand_names)) {}
-  // `symbol` is what the code calls its kernel.
+  // `symbol` is the name of the kernel in the code.
   Status AddStep(const kernel::PlannedLaunch& launch, const std::string& symbol);
   // That the code takes as many arguments as the kernel file binds.
   Status CheckParameterCount(const Step& step) const;

@@ -28,7 +28,7 @@ using testing::HasSubstr;
 using testing::Le;
 
 constexpr size_t kProblemsOfEachFile = 4;
-// Of every CUDA device.
+// Limits of every CUDA device.
 constexpr int kMostRegisters = 255;
 constexpr int kMostSharedBytes = 48 * 1024;
 // Around a call, as of a division; sums that do not fit spill by hundreds.
@@ -115,7 +115,7 @@ TEST_F(KernelBuildingTest, DefaultsAndSampledConfigsOfEveryFileBuildForNamedArch
   }
 }
 
-// What the assembler says of each kernel of a program.
+// The assembler's report on each kernel of a program.
 struct Usage {
   int registers = 0;
   int shared_bytes = 0;

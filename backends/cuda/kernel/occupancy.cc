@@ -13,10 +13,10 @@
 namespace attune::cuda {
 namespace {
 
-// What the driver keeps of every block's shared memory.
+// The driver's share of every block's shared memory.
 constexpr int64_t kReservedSharedBytes = 1024;
 
-// Of which architectures it is known whether sections of shared memory have that in them.
+// The architectures for which it is known if sections of shared memory include that share.
 constexpr std::pair<std::string_view, bool> kHasReserveInSections[] = {{"sm_80", false},
                                                                        {"sm_90", true}};
 
@@ -38,7 +38,8 @@ int64_t FixedSharedBytes(const CubinKernel& kernel, const KnownArch& arch) {
   return arch.has_reserve_in_sections ? bytes - std::min(bytes, kReservedSharedBytes) : bytes;
 }
 
-// Nothing where it cannot be told. kUnsupported, with the reason, if not even one block has room.
+// Nothing where the number is unknown. kUnsupported, with the reason, if not even one block has
+// room.
 Result<std::optional<int>> BlocksOfLaunch(const Artifact& cubin,
                                           const kernel::PlannedLaunch& launch,
                                           std::string_view arch) {

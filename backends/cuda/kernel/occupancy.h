@@ -15,30 +15,30 @@
 
 namespace attune::cuda {
 
-// What one block of a kernel asks for, beside what CubinKernel says.
+// The demands of one block of a kernel, beside those in CubinKernel.
 struct BlockShape {
   int threads = 1;
   int64_t dynamic_shared_bytes = 0;
 };
 
 struct Occupancy {
-  int blocks = 0;       // Of a multiprocessor at a time; 0 if not even one has room.
-  std::string limited;  // By what, in words: "registers", "threads", "shared memory".
+  int blocks = 0;       // Per multiprocessor at a time; 0 if not even one has room.
+  std::string limited;  // The limiting resource, in words: "registers", "threads", "shared memory".
 };
 
 // kUnsupported for architectures of which nothing is known here.
 Result<Occupancy> OccupancyOf(const CubinKernel& kernel, const BlockShape& block,
                               std::string_view arch);
 
-// Of how many blocks a multiprocessor of `arch` has room, the least of all launches; nothing where
-// that cannot be told of one of them. kUnsupported, with the reason, if there is no room for a
-// block of one.
+// The number of blocks that a multiprocessor of `arch` has room for, the minimum of all launches;
+// nothing where it is unknown for one of them. kUnsupported, with the reason, if one of them has no
+// room for a block.
 Result<std::optional<int>> BlocksOfLaunches(const Artifact& cubin, const kernel::KernelPlan& plan,
                                             std::string_view arch);
 
-// What the plan launches, with what the machine code in `cubin` says of each: registers, shared
-// memory of fixed size, and how many blocks a multiprocessor of `arch` has room for; 0 where it
-// says nothing.
+// The launches of the plan, with data from the machine code in `cubin`: registers, shared memory of
+// fixed size, and how many blocks a multiprocessor of `arch` has room for; 0 where the code does
+// not state it.
 std::vector<ObservedLaunch> LaunchesOf(const Artifact& cubin, const kernel::KernelPlan& plan,
                                        std::string_view arch);
 

@@ -1,4 +1,4 @@
-// Blocks that have room on a multiprocessor, beside what the calculator of CUDA's toolkit says.
+// Blocks that have room on a multiprocessor, compared with the calculator of CUDA's toolkit.
 #include <gtest/gtest.h>
 
 #include "attune/kernel/multiprocessor.h"

@@ -76,7 +76,7 @@ TEST_P(OccupancyTest, MachineCodeTellsRegistersSharedMemoryAndLaunchBounds) {
   EXPECT_LE(many->registers, 255);
   EXPECT_EQ(few->most_threads, 256);
   EXPECT_EQ(many->most_threads, 0);
-  // From sm_90 on what the driver keeps is counted, too.
+  // From sm_90 on the driver's share is counted, too.
   EXPECT_EQ(few->section_bytes, is_sm_90() ? 4000 + 1024 : 4000);
   EXPECT_EQ(many->section_bytes, 0);
   EXPECT_FALSE(FindKernel(cubin_.bytes, "no_such").has_value());
@@ -112,7 +112,8 @@ TEST_P(OccupancyTest, OfSeveralLaunchesTheOneWithTheLeastRoomCounts) {
   EXPECT_EQ(*BlocksOf({Launch("reverse_block", 256)}), 8);
   EXPECT_EQ(*BlocksOf({Launch("reverse_block", 256), Launch("hungry", 256)}), 1);
   EXPECT_EQ(*BlocksOf({Launch("hungry", 256), Launch("reverse_block", 256)}), 1);
-  // Of one that is not understood anything may be true; one without room is refused all the same.
+  // A launch that is not understood makes the result unknown; one without room is refused all the
+  // same.
   EXPECT_EQ(*BlocksOf({Launch("reverse_block", 256), Launch("no_such", 256)}), std::nullopt);
   EXPECT_FALSE(BlocksOf({Launch("no_such", 256), Launch("hungry", 1024)}).ok());
 }

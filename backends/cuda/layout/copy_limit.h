@@ -12,17 +12,17 @@
 
 namespace attune::cuda {
 
-// What all copies of the way `name` take in the workspace, or why there is no such way.
+// Workspace of all copies of the way `name`, or the reason that there is no such way.
 using CopiesBytesOf = std::function<Result<size_t>(const std::string& name)>;
 
-// How a refusal speaks of copies: "Copies of <what> '<name>' take ...", and what is left to use.
+// The wording of refusals: "Copies of <what> '<name>' take ...", and the alternative to use.
 struct CopyWords {
   std::string_view what;
   std::string_view instead;
 };
 
-// Those of `names` whose copies keep to `limit_bytes` together, in their order. kUnsupported if
-// there are none, with what is wrong with the last. REQUIRES: `names` is not empty.
+// Those of `names` with copies of at most `limit_bytes` in total, in their order. kUnsupported if
+// there are none, with the error of the last. REQUIRES: `names` is not empty.
 Result<std::vector<std::string>> WaysWithinLimit(const std::vector<std::string>& names,
                                                  const CopiesBytesOf& copies_bytes_of,
                                                  int64_t limit_bytes, const CopyWords& words);

@@ -24,9 +24,9 @@ inline std::vector<Config> InTurns(std::vector<std::vector<Config>> lists) {
   return in_turns;
 }
 
-// What `list_of` gives for each of `ways`, which its configs get as `field`, in turns. A way that
-// is kUnsupported is left out, and the refusal is the result if all are. Any other failure is the
-// result, because it is no matter of the way: a device that is lost, above all.
+// The configs that `list_of` gives for each of `ways`, in turns, with the way as their `field`. A
+// way that is kUnsupported is left out, and the refusal is the result if all are. Any other failure
+// is the result, because the way does not cause it: a lost device, above all.
 template <class Way, class ListOf>
 Result<std::vector<Config>> ListedInTurns(const std::string& field, const std::vector<Way>& ways,
                                           const ListOf& list_of) {

@@ -17,8 +17,8 @@ constexpr int64_t kMostColumnBlocks = 65535;
 constexpr int64_t kMostMatrixBlocks = 16384;  // Two copies share the third dimension.
 
 // A thread owns one aligned word of 16 bytes of a column of `to`. Where all of it belongs to the
-// column it is put together out of two aligned words of `from`; at the ends of a column, element by
-// element, because the rest of the word is somebody else's.
+// column, the thread assembles it from two aligned words of `from`. At the ends of a column it goes
+// element by element, because other threads own the rest of the word.
 constexpr std::string_view kSource = R"(
 struct ColumnCopy {
   unsigned long long from, to;
@@ -99,7 +99,7 @@ std::string_view ElementType(int element_bytes) {
   }
 }
 
-// Of 16-byte words, with one that the column may begin in the middle of.
+// Number of 16-byte words, plus one in case the column begins in the middle of a word.
 int64_t WordsOf(const ColumnCopy& copy) { return (copy.to_bytes + 15) / 16 + 1; }
 
 unsigned Blocks(int64_t items, int64_t per_block, int64_t most) {

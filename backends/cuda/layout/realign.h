@@ -1,5 +1,5 @@
-// Copies of matrices whose columns start anywhere to matrices whose columns start where wide loads
-// can, and back.
+// Copies of matrices with unaligned columns to matrices with columns aligned for wide loads, and
+// back.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace attune::cuda {
 
-// One copy, as the kernel takes it: every count is of bytes or of columns. Columns of `from` are
-// `bytes` long; those of `to` are `to_bytes` long, zeros behind what was copied, and those from
-// `columns` to `to_columns` are zeros. Starts and strides are multiples of an element, of any
+// One copy, as the kernel takes it: every count is in bytes or in columns. Columns of `from` are
+// `bytes` long; those of `to` are `to_bytes` long, with zeros behind the copied part, and those
+// from `columns` to `to_columns` are zeros. Starts and strides are multiples of an element, of any
 // alignment: whole 16-byte words of `to` are written at once, out of the aligned words of `from`
 // that hold them.
 struct ColumnCopy {
@@ -32,8 +32,7 @@ struct ColumnCopy {
   int64_t matrices = 0;  // 0: nothing is copied.
 };
 
-// What the kernel is compiled from, for elements of 1, 2, 4 or 8 bytes. One build serves every
-// size.
+// The recipe of the kernel, for elements of 1, 2, 4 or 8 bytes. One build serves every size.
 Result<BuildRecipe> RealignRecipe(const Nvrtc& nvrtc, int element_bytes, const std::string& arch);
 
 // The kernel on a device.

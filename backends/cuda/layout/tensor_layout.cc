@@ -17,10 +17,11 @@ constexpr unsigned kLinesAtOnce = kThreads / kThreadsAlong;
 constexpr int64_t kMostBlocksAlong = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostBlocksAcross = 65535;
 constexpr int64_t kWordBytes = 16;
-// Of the matrices that a thread of an unfolding walks through: finding its own place in them costs
-// as much as several words.
+// Matrices per thread of an unfolding: finding its own position in them costs as much as several
+// words.
 constexpr int64_t kColumnsPerThread = 4;
-// Of a folding, likewise, and the blocks that keep every multiprocessor of a large GPU busy.
+// Images per thread of a folding, likewise, and the blocks that keep every multiprocessor of a
+// large GPU busy.
 constexpr int64_t kMostImagesOfThread = 32;
 constexpr int64_t kBlocksForAllUnits = 2048;
 
@@ -141,8 +142,8 @@ LaunchShape ShapeOf(const Fold& task) {
   LaunchShape shape;
   shape.block[0] = kThreads;
   shape.grid[0] = Blocks(task.elements, kThreads, kMostBlocksAlong);
-  // What a thread finds out about its element holds for every image, but there have to be enough
-  // threads.
+  // The position of a thread's element is computed once for all its images, but there have to be
+  // enough threads.
   const int64_t blocks_of_each = static_cast<int64_t>(shape.grid[0]) * task.images;
   const int64_t images =
       std::clamp<int64_t>(blocks_of_each / kBlocksForAllUnits, kImagesAtOnce, kMostImagesOfThread);

@@ -18,16 +18,16 @@
 
 namespace attune::cuda {
 
-// Elements of `type` in a word of 16 bytes: what columns of unfolded windows begin at multiples of.
+// Elements of `type` in a word of 16 bytes: the alignment of columns of unfolded windows.
 int64_t WordElements(DataType type);
 int64_t RoundUpToWords(int64_t elements, DataType type);
 
-// What sums of products of `type` are kept in until they are rounded: f32, or f64 for that.
+// The type of sums of products of `type` until they are rounded: f32, or f64 for f64.
 DataType SumTypeOf(DataType type);
 
-// What the kernels are compiled from. One build serves every size. Types of one byte are only
-// moved: they have no Fold and no PartialSums. f32 alone has Split. REQUIRES: `type` is f64, f32,
-// f16, bf16 or of one byte.
+// The recipe of the kernels. One build serves every size. Types of one byte are only moved: they
+// have no Fold and no PartialSums. f32 alone has Split. REQUIRES: `type` is f64, f32, f16, bf16 or
+// of one byte.
 Result<BuildRecipe> TensorLayoutRecipe(const Nvrtc& nvrtc, DataType type, const std::string& arch);
 
 // The kernels on a device, for elements of one type. Every call enqueues one launch.
@@ -65,10 +65,10 @@ LaunchShape ShapeOf(const Unfold& task, DataType type);
 LaunchShape ShapeOf(const Fold& task);
 LaunchShape ShapeOf(const PartialSums& task);
 
-// What `task` is with the flags that its addresses and distances allow.
+// `task` with the flags that its addresses and distances allow.
 Relayout WithEvenLines(Relayout task, DataType type);
 Split WithEvenLines(Split task, DataType type);
-// Whether every word of the columns is a word of the image, or zeros.
+// True if every word of the columns is a word of the image, or zeros.
 bool HasWideWords(const Unfold& task, DataType type);
 
 }  // namespace attune::cuda

@@ -1,11 +1,11 @@
-// What the kernels of tensor_layout.cu take, for them and for those who launch them: this text is
-// part of both programs. Distances and counts are of elements.
+// Arguments of the kernels of tensor_layout.cu, for the kernels and for the code that launches
+// them: this text is part of both programs. Distances and counts are in elements.
 #pragma once
 
 namespace attune::cuda {
 
-// Matrices of rows that are contiguous in `from`. In `to` they are, too, or the columns are. What
-// `to` has more of is filled with zeros; what it has less of is left out.
+// Matrices of rows that are contiguous in `from`. In `to` the rows are contiguous, too, or the
+// columns are. The excess of `to` is filled with zeros; parts of `from` beyond `to` are left out.
 struct Relayout {
   const void* from;
   void* to;
@@ -57,8 +57,8 @@ struct Unfold {
   long long to_leading;
   long long from_matrix;  // From the first image of a matrix to that of the next.
   long long matrices;
-  unsigned pixels;  // Of a matrix: those of its images, one image behind the other.
-  unsigned values;  // Of a window.
+  unsigned pixels;  // Per matrix: those of its images, one image behind the other.
+  unsigned values;  // Per window.
   int is_values_inner;
 };
 
@@ -71,7 +71,7 @@ struct Fold {
   Windows windows;
   long long from_image, from_pixel, from_value;
   long long images;
-  unsigned elements;  // Of an image, which is packed.
+  unsigned elements;  // Per image, which is packed.
   int is_channels_last;
 };
 
@@ -80,8 +80,8 @@ constexpr int kImagesAtOnce = 4;
 
 enum SumActivation { kSumPlain, kSumRelu, kSumGelu, kSumTanh, kSumSigmoid };
 
-// Sums of `parts` matrices, element by element and one part behind the other, and what becomes of
-// them: activation(alpha * sum + beta * what is there + bias), rounded once.
+// Sums of `parts` matrices, element by element and one part behind the other. The result is
+// activation(alpha * sum + beta * old value + bias), rounded once.
 struct PartialSums {
   const void* from;  // Sums, not yet rounded to elements.
   void* to;
@@ -92,7 +92,7 @@ struct PartialSums {
   double beta = 0;
   const void* bias = nullptr;  // Null: none. One value for each row, or for each column.
   int is_bias_of_columns = 0;
-  int reads_to = 0;  // Otherwise beta means nothing, and what is there may be anything.
+  int reads_to = 0;  // If 0, beta is ignored, and the old values may be anything.
   int activation = kSumPlain;
 };
 

@@ -13,7 +13,7 @@ using Sum = HostSum;
 struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
-// Of the thread whose place is taken.
+// Indices of the emulated thread.
 Index blockIdx, threadIdx, blockDim, gridDim;
 
 using std::erfc;

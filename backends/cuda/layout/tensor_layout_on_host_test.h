@@ -13,7 +13,7 @@ using HostElement = short;
 using HostSum = float;
 // The element that stands for a NaN sum.
 inline constexpr HostElement kHostNan = -32768;
-// Of the size of HostElement, for what depends on that.
+// Has the size of HostElement, for code that depends on it.
 inline constexpr DataType kHostType = DataType::kF16;
 
 inline std::vector<HostElement> Narrowed(const std::vector<double>& values) {
@@ -25,14 +25,14 @@ inline std::vector<double> Widened(const std::vector<HostElement>& elements) {
   return {elements.begin(), elements.end()};
 }
 
-// The parts that a HostElement is split into: multiples of 8 and what they leave.
+// The parts that a HostElement is split into: a multiple of 8 and the remainder.
 HostElement HighOf(HostElement element);
 HostElement LowOf(HostElement element);
 // Those that an f32 is split into on a device.
 float HighOfF32(float value);
 float LowOfF32(float value);
 
-// What launches of ShapeOf() do.
+// Do the work of launches of ShapeOf().
 void RelayoutOnHost(const Relayout& task);
 void SplitOnHost(const Split& task);
 void UnfoldOnHost(const Unfold& task);

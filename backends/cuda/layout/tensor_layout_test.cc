@@ -79,7 +79,7 @@ TEST(TensorLayoutTest, MatricesAreTransposedPaddedAndCropped) {
   }
 }
 
-// What a tensor core reads of an f32, if it cuts off what it has no bits for.
+// An f32 as a tensor core reads it, if it truncates the bits that it does not hold.
 float CutOff(float value) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & ~0x1fffu);
 }
@@ -131,7 +131,7 @@ TEST(TensorLayoutTest, OfWhatIsNotFiniteNothingIsLeft) {
     EXPECT_EQ(HighOfF32(number), number);
     EXPECT_EQ(LowOfF32(number), 0);
   }
-  // Of the first, cutting bits off would leave an infinity.
+  // Truncating the first would leave an infinity.
   for (const uint32_t bits : {0x7f800001u, 0xff801fffu, 0x7fffffffu}) {
     const float number = std::bit_cast<float>(bits);
     EXPECT_TRUE(std::isnan(CutOff(HighOfF32(number)))) << bits;
