@@ -102,7 +102,7 @@ Result<double> FakeDevice::TimeNs(Executable& executable, const Arguments& argum
   return time_ns;
 }
 
-// One write for each line, behind whatever others have written meanwhile.
+// One write for each line, behind the lines that other processes have written meanwhile.
 void FakeDevice::NoteSpan(int64_t begin_ns) const {
   if (spans_.empty()) return;
   std::ofstream(spans_, std::ios::app)

@@ -1,4 +1,4 @@
-// A device in host memory whose time is invented.
+// A device in host memory with invented times.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class FakeExecutable : public Executable {
 
 Target FakeTarget();
 
-// Launches really run, once for each timed block whatever its length; the time that is reported
-// comes from the script and a clock that only launches move. Not thread-safe.
+// Launches really run, once for each timed block of any length; the reported time comes from the
+// script and a clock that only launches move. Not thread-safe.
 class FakeDevice final : public Device, public RecordingQueues {
  public:
   explicit FakeDevice(const FakeScript& script);
@@ -36,8 +36,8 @@ class FakeDevice final : public Device, public RecordingQueues {
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
-  // A queue is one of a test: its handle points to the QueueState that it is to be in. What is
-  // enqueued is executed at once, captured or not.
+  // A queue belongs to a test: its handle points to the QueueState that it reports. Enqueued work
+  // is executed at once, captured or not.
   Result<QueueState> StateOf(void* queue) override;
   Result<uint64_t> RecordingOf(void* queue) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
@@ -48,7 +48,7 @@ class FakeDevice final : public Device, public RecordingQueues {
 
  private:
   double NoiseFactor(const FakeBehaviour& behaviour);
-  // Whether it is lost, which others are told, too.
+  // Fails if the device is lost, and then makes `gone_if_`, so that other processes see it.
   Status CheckPresence() const;
   void NoteSpan(int64_t begin_ns) const;
 

@@ -16,7 +16,7 @@
 namespace attune {
 namespace {
 
-std::atomic<int> loads = 0;  // Of candidates, in this process.
+std::atomic<int> loads = 0;  // Candidates that this process loaded.
 std::atomic<bool> has_lost_device = false;
 
 [[noreturn]] void Hang() {

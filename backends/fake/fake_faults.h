@@ -1,4 +1,4 @@
-// The faults that end or cripple a process. Each does what it says to the process that calls it.
+// Faults that end or cripple the process that calls them.
 #pragma once
 
 #include "attune/base/status.h"
@@ -9,7 +9,7 @@ namespace attune {
 // Counts a candidate that this process has loaded.
 void NoteLoad();
 
-// Takes the device from this process. What DeviceStatus() says from now on.
+// Takes the device from this process. Returns the error that DeviceStatus() returns from now on.
 Status LoseDevice();
 // Ok, or that the device is lost.
 Status DeviceStatus();

@@ -1,4 +1,5 @@
-// What the candidates of the fake backend are to do, as text, so that a child process can be told.
+// The behaviour of the fake backend's candidates, as text, so that it can be passed to a worker
+// process.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ enum class FakeFault {
   kWrongResult,        // "wrong_result": leaves the last term of every sum out.
   kSkipsZeros,         // "skips_zeros": skips zeros of B, so 0 times NaN is 0.
   kNan,                // "nan": one NaN.
-  kStale,              // "stale": writes nothing, so that what was there before stays.
+  kStale,              // "stale": writes nothing, so the old output stays.
   kWritePastEnd,       // "write_past_end": one element behind the output.
   kWriteBeforeStart,   // "write_before_start"
   kOverwriteInput,     // "overwrite_input": changes one element of A.
@@ -52,14 +53,14 @@ struct FakeBehaviour {
   // True time of one launch; 0 asks the built-in model (FakeModelTimeNs).
   double time_ns = 0;
   double sigma = 0.01;           // Lognormal noise of a block.
-  double spike_probability = 0;  // Of a block that is slowed down by a factor in [2, 10].
+  double spike_probability = 0;  // Per block, to be slowed down by a factor in [2, 10].
   double cold_factor = 1.5;      // A launch with cold caches takes so much longer.
   FakeFault fault = FakeFault::kNone;
   // The launch of a loaded candidate from which on the fault shows, counted from 1. Verification is
   // the first one, so a larger number shows up while measuring.
   int fault_at_launch = 1;
-  int delay_ms = 0;          // Of slow_build, slow_load and slow_launch.
-  int hog_limit_mib = 4096;  // Of memory_hog: bounded in case nobody watches.
+  int delay_ms = 0;          // For slow_build, slow_load and slow_launch.
+  int hog_limit_mib = 4096;  // For memory_hog: bounded in case no watchdog runs.
 
   friend bool operator==(const FakeBehaviour&, const FakeBehaviour&) = default;
 };
@@ -67,18 +68,24 @@ struct FakeBehaviour {
 // Lines of `candidate key=value ...`, `#` comments and blank lines; `;` may stand for a line break.
 // The candidate is a solver name, with or without some parameters: `fake.tiled{tile=8}
 // fault=crash`, or `*` for all. Every line that matches a candidate changes the keys that it names,
-// in order. The line `device key=value ...` sets what all candidates share: seed, drift (amplitude
-// of the slow change of speed, a fraction), count (of devices: "fake", then "fake:1", ...), broken
-// (the number of one that cannot be opened), costly (1: Backend::IsCostlyToOpen), listed, how many
-// configs the device lists for fake.listed, a solver that is there if it lists any,
-// ieee_special_values (1: the trait of all solvers), and what the device says of itself: the fields
-// of DeviceConditions by their names, clock_reasons parted by commas or `none`, or conditions=crash
-// for a device that kills the process that asks; tiled_version is that of code which fake.tiled
-// runs, unknown unless it is set; library_version that of the library; and gone_if names a file
-// that is made when a candidate loses the device, which no process can open as long as it is there;
-// identity is DeviceReport::identity of all of them, so that they are names of one device; and
-// spans names a file to which every timed block is appended as a line `process begin end`, the last
-// two in nanoseconds of the machine's steady clock.
+// in order. The line `device key=value ...` sets properties that all candidates share:
+//   seed
+//   drift                   amplitude of the slow change of speed, a fraction
+//   count                   number of devices: "fake", then "fake:1", ...
+//   broken                  number of a device that cannot be opened
+//   costly                  1: Backend::IsCostlyToOpen
+//   listed                  number of configs that the device lists for fake.listed, a solver that
+//                           exists if there are any
+//   ieee_special_values     1: the trait of all solvers
+//   (DeviceConditions)      its fields by name; clock_reasons separated by commas, or `none`
+//   conditions              crash: the device kills the process that reads its conditions
+//   tiled_version           version of the code that fake.tiled runs; unknown unless it is set
+//   library_version         version of the library
+//   gone_if                 a file that is made when a candidate loses the device; while it exists,
+//                           no process can open the device
+//   identity                DeviceReport::identity of all devices: they are names of one device
+//   spans                   a file to which every timed block appends a line `process begin end`,
+//                           the last two in nanoseconds of the machine's steady clock
 class FakeScript {
  public:
   FakeScript() = default;

@@ -54,7 +54,7 @@ Hipcc::Hipcc(int64_t build_deadline_ns) : deadline_ns(build_deadline_ns) {
             : fmt::format("{} is '{}', which is no program.", kHipccVariable, chosen);
     return;
   }
-  // Where there is no device, hipcc complains about that on standard error, and goes on.
+  // Without a device, hipcc complains on standard error, and continues.
   const Result<ProgramOutput> output =
       RunProgram({{report.path, "--version"}, "/", kVersionDeadlineNs});
   report.version = output.ok() ? VersionIn(output->out) : "";

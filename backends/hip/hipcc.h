@@ -22,7 +22,7 @@ inline constexpr int64_t kBuildDeadlineNs = 60'000'000'000;
 struct Hipcc {
   explicit Hipcc(int64_t build_deadline_ns = kBuildDeadlineNs);
 
-  int64_t deadline_ns;  // Of one compilation.
+  int64_t deadline_ns;  // Per compilation.
   LibraryReport report;
 
   bool available() const { return report.available; }

@@ -136,7 +136,7 @@ TEST_F(HipccTest, WarningsComeWithTheCode) {
   EXPECT_THAT(artifact->log, HasSubstr("kernel.hip:3: warning: no such thing"));
 }
 
-// Debian's package hipcc has what this needs.
+// Debian's package hipcc has all parts for this.
 TEST(RealHipccTest, WarningsComeWithTheCodeAndNotOnTheTerminal) {
   const Hipcc hipcc;
   if (!hipcc.available()) GTEST_SKIP() << hipcc.report.missing;

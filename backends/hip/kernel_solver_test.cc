@@ -34,7 +34,7 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
-// Of ELF: where the machine and its flags stand, and what they are.
+// ELF: the offsets of the machine and its flags, and their values.
 constexpr size_t kMachineOffset = 18;
 constexpr size_t kFlagsOffset = 48;
 constexpr uint16_t kAmdGpuMachine = 224;
@@ -47,7 +47,7 @@ T ValueAt(std::string_view bytes, size_t offset) {
   return value;
 }
 
-// The code for `arch` in what --genco writes: a table of (offset, size, length of name, name)
+// The code for `arch` in the output of --genco: a table of (offset, size, length of name, name)
 // behind the magic and a count. Empty if there is none.
 std::string_view CodeFor(std::string_view bundle, const std::string& arch) {
   if (!bundle.starts_with(kBundleMagic)) return "";
@@ -79,7 +79,7 @@ class HipKernelTest : public testing::Test {
     files_ = std::move(library.files);
   }
 
-  // What is wrong with the code of this config, as a sentence; empty if nothing is.
+  // The error in the code of this config, as a sentence; empty if there is none.
   std::string MistakeOf(const kernel::KernelFile& file, const Problem& problem,
                         const Config& config, const std::string& arch) const {
     const KernelSolver solver(hipcc_, file);

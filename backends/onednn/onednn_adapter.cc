@@ -60,7 +60,7 @@ dnnl::primitive_attr Attributes(MathMode math) {
   return attributes;
 }
 
-// Whether two descriptors stand for the same code on the same memory formats.
+// True if two descriptors stand for the same code on the same memory formats.
 bool IsSame(const_dnnl_primitive_desc_t a, const_dnnl_primitive_desc_t b) {
   const auto name = [](const_dnnl_primitive_desc_t of) {
     const char* text = nullptr;
@@ -98,8 +98,8 @@ class CacheOff {
 
 // The primitive of exactly this descriptor. oneDNN's cache takes two calls for equal that differ in
 // the strides of extents of 1 only, though its choice of formats depends on these (seen in 3.2):
-// the primitive that it hands out then reads memory that was never bound. The cache goes back to
-// its size at once; whoever else uses it compiles once more.
+// the primitive that it hands out then reads memory that was never bound. The cache returns to its
+// size at once; other users of it compile once more.
 dnnl::primitive Create(const_dnnl_primitive_desc_t wanted) {
   const dnnl::primitive made(wanted);
   if (IsSame(made.get_primitive_desc(), wanted)) return made;
@@ -227,8 +227,8 @@ void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, floa
 memory::dims ExtentsOf(const memory::desc& desc) { return desc.dims(); }
 memory::data_type TypeIn(const memory::desc& desc) { return desc.data_type(); }
 
-// What the library offers for an operation. It reads the description of the operation again
-// whenever it goes on to the next implementation, and keeps no copy of its own.
+// The library's implementations for an operation. The iterator reads the description of the
+// operation again at each step to the next implementation, and keeps no copy of its own.
 template <class Operation>
 struct Offer {
   std::unique_ptr<const typename Operation::desc> operation;

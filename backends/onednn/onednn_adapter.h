@@ -61,7 +61,7 @@ struct SoftmaxCall {
 struct Implementation {
   std::string
       name;  // impl_info_str with every character that a parameter value cannot hold as '_'.
-  dnnl::memory::desc src, weights, dst, scratchpad;  // What it resolved `any` to.
+  dnnl::memory::desc src, weights, dst, scratchpad;  // The formats that `any` resolved to.
   dnnl::memory::desc workspace;  // Written by a batch norm of training with a ReLU, else empty.
   // Compiles it. Throws dnnl::error. Valid during the visit only.
   std::function<dnnl::primitive()> create;
@@ -70,14 +70,14 @@ struct Implementation {
 // Sees each implementation in the library's order; false ends the iteration.
 using Visitor = std::function<bool(const Implementation&)>;
 
-// Visits what the library offers; nothing is visited if it offers none. Scratchpads are the user's.
-// Throws dnnl::error for a failure other than "not implemented".
+// Visits the library's implementations; visits nothing if there are none. Scratchpads are the
+// user's. Throws dnnl::error for a failure other than "not implemented".
 void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& visitor);
 void VisitMatmul(const dnnl::engine& engine, const MatmulCall& call, const Visitor& visitor);
 void VisitBatchNorm(const dnnl::engine& engine, const BatchNormCall& call, const Visitor& visitor);
 void VisitSoftmax(const dnnl::engine& engine, const SoftmaxCall& call, const Visitor& visitor);
 
-// True if a batch norm of the backward pass with `affine` has DNNL_ARG_SHIFT as an argument, whose
+// True if a batch norm of the backward pass with `affine` has DNNL_ARG_SHIFT as an argument. Its
 // values do not matter.
 bool BackwardTakesShift();
 

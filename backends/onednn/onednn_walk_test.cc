@@ -28,7 +28,7 @@ constexpr dnnl::algorithm kAlgorithms[] = {dnnl::algorithm::convolution_direct,
                                            dnnl::algorithm::convolution_winograd,
                                            dnnl::algorithm::convolution_auto};
 
-// Who chooses the memory formats inside of the primitive.
+// The memory formats inside of the primitive: plain, or chosen by the library.
 enum class Formats { kPlain, kAny };
 
 struct Descs {
@@ -70,7 +70,7 @@ void Walk(PrimitiveDesc list, Names& names) {
   if (!list) return;
   do {
     std::string name = list.impl_info_str();
-    // What a value of a parameter cannot hold is an underscore there.
+    // Characters that a parameter value cannot hold become underscores.
     for (char& c : name) {
       if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
           std::string_view("_.:+-").find(c) == std::string_view::npos) {

@@ -24,7 +24,7 @@ struct PrimitiveChoice {
 // True for the library's loops over single elements, a hundred times slower than the rest.
 bool IsReference(const std::string& implementation);
 
-// Collects what the library offers. Implementations with the same name and the same formats are one
+// Collects the library's implementations. Those with the same name and the same formats are one
 // choice, named by the first layout.
 class PrimitiveChoices {
  public:

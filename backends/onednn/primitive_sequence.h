@@ -16,7 +16,7 @@
 
 namespace attune::onednn {
 
-// An exception of the library as a Status; `doing` says what was tried.
+// An exception of the library as a Status; `doing` names the action that failed.
 Status StatusFrom(const dnnl::error& error, const std::string& doing);
 
 // Calls `body`, which returns a Status or a Result, where exceptions of the library end.

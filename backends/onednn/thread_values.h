@@ -11,8 +11,8 @@ namespace attune::onednn {
 // there is only 1, which then means "as many as the library likes".
 std::vector<ParameterValue> ThreadValues(int compute_units);
 
-// Solver::RunsAfterFork of both solvers: the threads of OpenMP, or of whatever else the library was
-// built with, are those of the process that forked.
+// Solver::RunsAfterFork of both solvers: the threads of OpenMP, or of another runtime that the
+// library was built with, are those of the process that forked.
 bool RunsAfterFork(const Config& config);
 
 }  // namespace attune::onednn

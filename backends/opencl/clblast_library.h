@@ -10,9 +10,8 @@
 
 namespace attune::opencl {
 
-// The functions that the solvers call; null if the library is missing. Loaded once by whoever
-// creates it, and kept for the life of the process, because CLBlast keeps compiled programs in
-// static memory.
+// The functions that the solvers call; null if the library is missing. The creator loads it once.
+// It stays for the life of the process, because CLBlast keeps compiled programs in static memory.
 struct ClblastLibrary {
   decltype(&CLBlastSgemm) sgemm = nullptr;
   decltype(&CLBlastDgemm) dgemm = nullptr;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr cl_uint kMaxPlatforms = 64;
 constexpr cl_uint kMaxDevices = 64;
-// Of cl_khr_icd: the loader found no platform.
+// From cl_khr_icd: the loader found no platform.
 constexpr cl_int kPlatformNotFound = -1001;
 
 std::string PlatformText(cl_platform_id platform, cl_platform_info what) {

@@ -26,11 +26,11 @@ struct DeviceEntry {
   std::string driver_version;
   bool is_pocl = false;
   bool is_cpu = false;
-  size_t cache_bytes = 0;  // Of the last level.
+  size_t cache_bytes = 0;  // Last level.
 
-  // Who compiles for this device, all versions included: half of the kernel cache's key.
+  // The compiler for this device, all versions included: half of the kernel cache's key.
   std::string CompilerIdentity() const;
-  // What the code is for: the other half.
+  // The target of the code: the other half.
   std::string CodeIdentity() const;
 };
 

@@ -27,8 +27,8 @@ class KernelExecutable final : public Executable {
                                                           std::vector<std::string> operand_names);
 
   size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes); }
-  // kInvalidArgument if an operand does not start at a multiple of its elements; an operand whose
-  // offset the kernel does not take must start at what the device demands of sub-buffers.
+  // kInvalidArgument if an operand does not start at a multiple of its elements. An operand with an
+  // offset that the kernel does not take must have the device's alignment of sub-buffers.
   Status Run(const Arguments& arguments) override;
 
  private:
@@ -49,7 +49,7 @@ class KernelExecutable final : public Executable {
   KernelExecutable(OpenClDevice& device, ProgramHandle program, kernel::KernelPlan plan,
                    std::vector<std::string> operand_names);
   Status AddStep(const kernel::PlannedLaunch& launch);
-  // Whether the launch of `step`, whose arguments are set, fits into the device.
+  // Ok if the launch of `step` fits into the device. REQUIRES: its arguments are set.
   Status CheckFits(const Step& step) const;
   Status SetArgument(const Step& step, size_t index, const Arguments& arguments);
   Result<cl_mem> SubBuffer(const std::string& name, BufferView view);

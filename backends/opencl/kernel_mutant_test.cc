@@ -48,11 +48,11 @@ constexpr rlim_t kMutantMemoryBytes = rlim_t{8} << 30;
 #endif
 constexpr unsigned kMutantSeconds = 240;
 constexpr size_t kMaxWorkspaceBytes = size_t{1} << 28;
-// Of problems at the limits of size (KernelUse::is_heavy).
+// For problems at the limits of size (KernelUse::is_heavy).
 constexpr rlim_t kHeavyProcessorSeconds = 200;
 constexpr size_t kMaxHeavyWorkspaceBytes = size_t{2} << 30;
 
-// What becomes of a mutant. Exit codes of its process.
+// The outcome for a mutant, as the exit code of its process.
 enum class Fate {
   kRight = 40,     // Verified, and right on other data too.
   kRefused,        // Not loaded, not applicable, not built, or not launched.
@@ -86,8 +86,8 @@ std::string_view Name(Fate fate) {
   return "";
 }
 
-// The device behind `entry`, said to have no more than `limits`: what only a smaller one would
-// show.
+// The device behind `entry`, reported with no more than `limits`: for errors that only a smaller
+// device would show.
 DeviceEntry SmallerThan(DeviceEntry entry, const Config& limits) {
   for (const char* name : {"max_work_group_size", "local_memory_bytes"}) {
     entry.target.properties[name] = attune::Text(limits.at(name));
@@ -219,7 +219,7 @@ class MutantRun {
       Limit(RLIMIT_CPU,
             chosen.mutant.use->is_heavy ? kHeavyProcessorSeconds : kMutantProcessorSeconds);
       Limit(RLIMIT_CORE, 0);
-      // What a corrupted kernel dies of is no fault that a sanitizer should report.
+      // The signals that kill a corrupted kernel are no faults for a sanitizer to report.
       for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::signal(fault, SIG_DFL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
       Limit(RLIMIT_AS, kMutantMemoryBytes);
@@ -248,15 +248,14 @@ class MutantRun {
   std::map<pid_t, Process> running_;
 };
 
-// Reports that stand at another place than the field that was corrupted, because only there it
-// shows what is wrong.
+// Reports at another location than the corrupted field, because the error shows only there.
 struct ReportElsewhere {
   const char* corrupted;
   const char* reported;
   const char* phrase;
 };
 constexpr ReportElsewhere kReportsElsewhere[] = {
-    // Whoever uses a name that is gone.
+    // Uses of a name that is gone.
     {"/parameters", "/constraints", "', which does not exist."},
     {"/definitions", "/launches", "', which does not exist."},
     {"/variables", "/launches", "', which does not exist."},
@@ -265,8 +264,8 @@ constexpr ReportElsewhere kReportsElsewhere[] = {
     {"/language", "/parameters", "must have one list for each language of this file."},
 };
 
-// Whether a message is about `section`: begins with a pointer into it, as in "/parameters/2: ...",
-// or with its doubled key, or says that it is missing.
+// True if a message is about `section`: begins with a pointer into it, as in "/parameters/2: ...",
+// or with its doubled key, or reports that it is missing.
 bool IsAbout(const std::string& message, const std::string& section) {
   return message.starts_with(section + "/") || message.starts_with(section + ":") ||
          message.starts_with(section + "x: unknown key.") ||
@@ -333,7 +332,7 @@ class KernelMutantTest : public ::testing::Test {
   static std::map<kernel::MutantKind, int> kinds_;
   static std::vector<Reported> reported_;
   static std::vector<std::string> beyond_tests_;  // Places of kernel::MutantKind::kBeyondTests.
-  static std::vector<MutantGroup> groups_;        // Of kernel::MutantKind::kAnother.
+  static std::vector<MutantGroup> groups_;        // For kernel::MutantKind::kAnother.
 };
 
 std::map<kernel::MutantKind, int> KernelMutantTest::kinds_;

@@ -31,9 +31,9 @@ class KernelSolver final : public Solver, public Drafter {
                                            const Config& config, Device& device) const override;
 
  private:
-  // The plan that a lazy compiler is warmed up with, as text; empty where there is no small problem
-  // like this one that the kernel computes, and then the first launch compiles what is missing. It
-  // depends on `problem` only as far as the program does.
+  // The plan that warms up a lazy compiler, as text; empty where the kernel computes no small
+  // problem like this one, and then the first launch compiles the missing parts. It depends on
+  // `problem` only as far as the program does.
   std::string WarmUpPlan(const Problem& problem, const Config& config,
                          const Config& device_limits) const;
 

@@ -1,5 +1,5 @@
-// The definition of the operators, in double precision and as slowly as it is plain: what tests
-// compare kernels with.
+// The definition of the operators, in double precision and slow but plain: the reference for tests
+// of kernels.
 #pragma once
 
 #include <vector>

@@ -81,10 +81,11 @@ class OpenClBackendImpl final : public Backend {
       environment[fmt::format("driver.opencl{}", number)] = entry.driver_version;
       environment[fmt::format("driver.opencl{}_platform", number)] =
           fmt::format("{} {}", entry.platform_name, entry.platform_version);
-      // A processor that computes OpenCL is disturbed by what disturbs it as the host.
+      // An OpenCL processor has the same sources of disturbance as the host.
       if (entry.is_cpu) environment.merge(host::DescribeExecution());
     }
-    // An edited kernel file is another environment for its own solver, whatever its version says.
+    // An edited kernel file is another environment for its own solver, even with an unchanged
+    // version.
     for (const auto& [name, content] : kernel_contents_) {
       environment["library." + name] = content;
     }

@@ -86,7 +86,7 @@ TEST_F(OpenClBackendTest, TargetNamesTheDeviceAndItsLimits) {
 TEST_F(OpenClBackendTest, KernelThatDoesNotFitIntoTheDeviceIsRefusedWhenItIsLoaded) {
   const Solver& solver = SolverCalled("opencl.gemm-tiled");
   const Problem problem = *ParseProblem("gemm@1{m=64,n=64,k=64}");
-  // A compiler may keep what a single work-item stages out of local memory.
+  // A compiler may remove the local memory that stages data for a single work-item.
   const Config config{{"WG_U", int64_t{4}},  {"WG_V", int64_t{4}}, {"REG_U", int64_t{1}},
                       {"REG_V", int64_t{4}}, {"VEC", int64_t{4}},  {"TILE_K", int64_t{32}}};
   MemoryKernelCache cache;
@@ -347,7 +347,7 @@ TEST_F(OpenClBackendTest, WrongBindingIsCaughtByItsResult) {
 
 // ------------------------------------------------------------------------------------------------------------------
 // Two processes with nothing in common but attune's kernel cache. PoCL's own cache is in a new
-// folder for each, and what PoCL translates becomes a file there.
+// folder for each, and PoCL's translations become files there.
 
 Conv LayerWith(int64_t batch, int64_t height, int64_t width) {
   Conv conv;
@@ -368,8 +368,8 @@ std::set<std::string> SharedObjectsIn(const fs::path& folder) {
   return objects;
 }
 
-constexpr int kFirstSizes = 2;  // Of the first process.
-constexpr int kSizes = 100;     // Of the second one, all other ones.
+constexpr int kFirstSizes = 2;  // In the first process.
+constexpr int kSizes = 100;     // In the second one, all different.
 
 struct LayerSolver {
   const char* name;
@@ -397,8 +397,8 @@ void RunOnce(const Conv& conv, Executable& executable, Device& device) {
   EXPECT_TRUE(device.Synchronize().ok());
 }
 
-// What both processes do: one layer by every dynamic solver at the sizes from `first` on, no size
-// like another. Returns how often a compiler was called.
+// The work of both processes: one layer by every dynamic solver at the sizes from `first` on, no
+// two sizes the same. Returns the number of calls of a compiler.
 int RunLayer(const Backend& backend, Device& device, KernelCache& cache, int first, int count) {
   Builder builder(cache);
   int compiled = 0;
@@ -469,8 +469,8 @@ TEST_F(OpenClBackendTest, SecondProcessCompilesNothingForAHundredOtherSizesInAny
   ASSERT_EQ(StartAs("first", folder), 0);
   ASSERT_EQ(StartAs("second", folder), 0);
 
-  // Relative to their folders, the second process has only what its binaries unpacked to: what the
-  // first one had.
+  // Relative to their folders, the second process has only files unpacked from its binaries: the
+  // same as the first one's.
   const auto relative = [&](const char* sub) {
     std::set<std::string> names;
     for (const std::string& object : SharedObjectsIn(folder / sub)) {

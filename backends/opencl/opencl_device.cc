@@ -82,7 +82,7 @@ Result<QueueHandle> OpenClDevice::QueueTo(BufferView view) const {
   ATTUNE_RETURN_IF_ERROR(ClStatus(
       code,
       fmt::format("Cannot create a queue on {} for a buffer of another context", entry_->spec)));
-  // What was launched on that buffer before went through the queue of this device.
+  // Earlier launches on that buffer went through the queue of this device.
   ATTUNE_RETURN_IF_ERROR(ClStatus(clFinish(queue_.get()), "Cannot finish a queue"));
   return queue;
 }

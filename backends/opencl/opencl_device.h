@@ -16,10 +16,10 @@ namespace attune::opencl {
 
 // Handles of buffers are cl_mem, so views carry their offset.
 //
-// Time is wall-clock time from an idle queue to clFinish, over all launches of a sample: what a
-// caller waits for, and the same on every platform. Events would time the kernels alone, and PoCL
-// stamps them in worker threads. The fixed cost of a clFinish (some 10 microseconds) shrinks with
-// the number of launches, which the caller chooses; a cold sample pays it for every launch.
+// Time is wall-clock time from an idle queue to clFinish, over all launches of a sample: the wait
+// of a caller, and the same on every platform. Events would time the kernels alone, and PoCL stamps
+// them in worker threads. The fixed cost of a clFinish (some 10 microseconds) shrinks with the
+// number of launches, which the caller chooses; a cold sample pays it for every launch.
 class OpenClDevice final : public Device, public MeteredDevice, public CallerHandles {
  public:
   // Borrows `entry`, which the Inventory keeps.
@@ -38,7 +38,7 @@ class OpenClDevice final : public Device, public MeteredDevice, public CallerHan
   Status CheckHandle(const void* handle, const BufferUse& use) const override {
     return buffer_check_.Check(handle, use);
   }
-  // Of a processor that of its packages; OpenCL itself tells of no device what it draws.
+  // For a processor, the counter of its packages; OpenCL itself reports no energy of any device.
   Result<std::unique_ptr<EnergyCounter>> OpenEnergyCounter() override;
 
   const DeviceEntry& entry() const { return *entry_; }

@@ -33,8 +33,7 @@ Conv WithLayout(Conv conv, Layout layout) {
   return conv;
 }
 
-// Forms that differ in what a kernel may get wrong: stride, dilation, padding, groups, depth,
-// layout.
+// Forms that test the likely errors of a kernel: stride, dilation, padding, groups, depth, layout.
 std::vector<Problem> ConvProblems(ConvDirection direction) {
   const Conv plain = SmallConv(direction);
   Conv strided = plain;

@@ -14,9 +14,9 @@
 
 namespace attune::opencl {
 
-// The recipe of `source` for `entry`. `warm_up` is what a compiler that works lazily is made to
-// compile; empty for none. It is part of the recipe, because it is part of what the artifact holds.
-// `options` come behind what attune says itself, and may name another standard than that.
+// The recipe of `source` for `entry`. A compiler that works lazily compiles `warm_up` at build
+// time; empty for none. It is part of the recipe, because it is part of the content of the
+// artifact. `options` come behind attune's own, and may name another standard than those.
 BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
                        const std::string& warm_up, const std::vector<std::string>& options = {});
 
@@ -28,10 +28,10 @@ BuildRecipe DraftOf(BuildRecipe recipe);
 // Compiles for the device that the recipe names. kInvalidArgument holds the compiler's log;
 // kUnavailable if there is no such device here.
 //
-// PoCL translates a kernel for one work-group size when it is launched for the first time, and its
-// binaries hold only what was translated until they were asked for. So a PoCL program is launched
-// once, on buffers of zeros, with the recipe's warm-up plan before its binary is taken: the process
-// that loads the binary then compiles nothing.
+// PoCL translates a kernel for one work-group size at its first launch, and its binaries hold only
+// the translations made before they were requested. So a PoCL program is launched once, on buffers
+// of zeros, with the recipe's warm-up plan before its binary is taken: the process that loads the
+// binary then compiles nothing.
 Result<Artifact> BuildArtifact(const Inventory& inventory, const BuildRecipe& recipe);
 
 // A program out of an artifact, ready on `context`.

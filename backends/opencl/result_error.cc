@@ -68,7 +68,7 @@ double WorstDifference(std::span<const double> expected, std::span<const double>
                        double tolerance) {
   double worst = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
-    // A gap holds what it held: NaN where the output was poisoned, else the same bits.
+    // A gap keeps its content: NaN where the output was poisoned, else the same bits.
     if (std::isnan(expected[i]) && std::isnan(actual[i])) continue;
     const double error = std::abs(expected[i] - actual[i]) / tolerance;
     if (std::isnan(error)) return std::numeric_limits<double>::infinity();

@@ -20,7 +20,7 @@ namespace {
 
 // Verification computes them for real, with three plain loops.
 constexpr double kMaxFlops = 1e8;
-// What a source says of its own compilation.
+// Phrases of a source that control its own compilation.
 constexpr std::string_view kError = " with an error";
 constexpr std::string_view kSlowly = " in milliseconds: ";
 
@@ -44,7 +44,7 @@ double Activate(Activation activation, double x) {
   return x;
 }
 
-// One product, in place of what a kernel would do.
+// One product, in place of a kernel.
 class GemmRun {
  public:
   GemmRun(const Gemm& gemm, const Arguments& arguments, FakeFault fault)

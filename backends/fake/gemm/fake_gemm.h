@@ -9,12 +9,12 @@ namespace attune {
 // Best guess first, all of them computing real results:
 //   fake.library    threads in {1, 2}; compiles nothing; the default
 //   fake.tiled      tile in {4, 8, 16, 32}, unroll in {1, 2, 4}, threads in {1, 2}; compiles
-//   fake.listed     what the script's device lists, if anything; the only one that is not dynamic
+//   fake.listed     configs that the script's device lists, if any; the only one not dynamic
 //   fake.reference  no parameters
 SolverList MakeFakeSolvers(const FakeScript& script);
 
-// What a launch takes without noise if the script does not say: smooth in the parameters, fastest
-// at tile 16, unroll 4 and two threads, where fake.tiled is twice as fast as fake.library.
+// The default time of a launch without noise: smooth in the parameters, fastest at tile 16, unroll
+// 4 and two threads, where fake.tiled is twice as fast as fake.library.
 double FakeModelTimeNs(const Problem& problem, const Candidate& candidate);
 
 }  // namespace attune

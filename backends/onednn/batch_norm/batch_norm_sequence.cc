@@ -102,7 +102,7 @@ class BatchNormComposer {
   }
   memory OptionalValues(int position) { return position < 0 ? memory() : Bind(position, values_); }
 
-  // Appends the primitive, whose last argument is the output `position`, and the reorder of it.
+  // Appends the primitive, with the output `position` as its last argument, and the reorder of it.
   void AppendNorm(const Implementation& implementation, PrimitiveArguments arguments, int argument,
                   int position) {
     const bool is_direct = stored_ == implementation.src;

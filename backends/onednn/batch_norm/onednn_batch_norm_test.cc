@@ -137,7 +137,7 @@ TEST_F(OneDnnBatchNorm, AMeanForEachElementIsRight) {
   }
 }
 
-// Two values of -1 and 1 in each channel, whose variance is 1.
+// Two values of -1 and 1 in each channel, with variance 1.
 struct SmallTraining {
   SmallTraining() {
     norm.batch = 2;

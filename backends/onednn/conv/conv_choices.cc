@@ -27,7 +27,7 @@ struct LayoutChoice {
 };
 
 // `any` leaves everything to the library, `plain` has no reorder at all, the mixed ones save one of
-// the two data reorders. What several layouts resolve to is named by the first.
+// the two data reorders. If several layouts resolve to the same formats, the first names them.
 constexpr std::array kLayouts = {
     LayoutChoice{"any", Form::kAny, Form::kAny, Form::kAny},
     LayoutChoice{"plain", Form::kPlain, Form::kPlain, Form::kPlain},
@@ -141,7 +141,7 @@ struct Resolved {
 // How far to go down the library's list.
 enum class Depth { kFirst, kAll };
 
-// Appends what the library offers for one call and is not there yet, in its order.
+// Appends the library's new implementations for one call, in its order.
 void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice& names, Depth depth,
              std::vector<Resolved>& found) {
   VisitConv(engine, call, [&](const Implementation& implementation) {
@@ -155,10 +155,10 @@ void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice&
   });
 }
 
-// Reference loops ask for one element after the other by its offset, whatever the layout, a
-// thousand times slower than the rest: trying them would take most of a problem's time. They are
-// what the library falls back to, and so are they here: where nothing else is offered, one stands
-// for all, the one without reorders if it exists.
+// Reference loops look up each element by its offset in any layout, a thousand times slower than
+// the rest: trying them would take most of a problem's time. The library uses them as a fallback,
+// and so does this: where nothing else is offered, one stands for all, the one without reorders if
+// it exists.
 void LeaveOutReferences(std::vector<Resolved>& found) {
   const auto first = std::stable_partition(
       found.begin(), found.end(),
@@ -174,7 +174,7 @@ void LeaveOutReferences(std::vector<Resolved>& found) {
   }
 }
 
-// What the library runs when it is left alone, under the names by which the space has it.
+// The library's own choice, under the names by which the space has it.
 std::optional<Resolved> LibraryDefault(const Conv& conv, const dnnl::engine& engine) {
   const auto first_of = [&](const char* algorithm) {
     std::vector<Resolved> found;

@@ -128,8 +128,7 @@ class ConvSolver final : public Solver {
     });
   }
 
-  // The library takes one to ten milliseconds to list everything, and a tenth of that to say what
-  // it would run.
+  // The library takes one to ten milliseconds to list everything, and a tenth of that to choose.
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     const int threads = std::max(1, target.compute_units);
     const ThreadCountScope scope(threads);

@@ -105,8 +105,8 @@ MatmulCall CallFor(const Gemm& gemm, const std::string& layout, const Scalars& s
 }
 
 // oneDNN's int8 products sum pairs of 8-bit products in 16 bits on x86 processors without VNNI or
-// AMX, and saturate there ("Nuances of int8 computations" of its developer guide): what comes out
-// depends on the values, so that a check may pass and a later call be wrong.
+// AMX, and saturate there ("Nuances of int8 computations" of its developer guide). The result then
+// depends on the values, so a check may pass and a later call be wrong.
 Status CheckSums(const Gemm& gemm, const Target& target) {
   if (gemm.type != DataType::kI8 || !target.arch.starts_with("x86-64")) return Status::Ok();
   const auto isa = target.properties.find("isa");
@@ -133,8 +133,8 @@ Status CheckExact(const Gemm& gemm, const Target& target) {
   return CheckSums(gemm, target);
 }
 
-// The default first: what the library picks for the operands as they are. Reference loops are left
-// out beside the rest.
+// The default first: the library's pick for the operands in place. Reference loops are left out
+// beside the rest.
 std::vector<PrimitiveChoice> EnumerateChoices(const Gemm& gemm, const dnnl::engine& engine) {
   PrimitiveChoices choices;
   for (const char* layout : {"plain", "any"}) {

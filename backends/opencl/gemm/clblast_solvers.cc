@@ -115,10 +115,10 @@ class ConvgemmExecutable final : public Executable {
   cl_command_queue queue_;
 };
 
-// CLBlast compiles what a shape needs when it is called for the first time, so that is done here,
-// on zeros: creating a candidate must not hide in its first launch. Its interface has a cache that
-// is filled for a device (every kernel: minutes) and cleared, both in memory, and nothing that
-// hands out a binary; what outlives the process is what the driver keeps.
+// CLBlast compiles the kernels for a shape at its first call. That call is made here, on zeros:
+// creating a candidate must not hide in its first launch. CLBlast's cache can be filled for a
+// device (every kernel: minutes) and cleared, both in memory, but no function returns a binary.
+// Only the driver's own cache outlives the process.
 Status CallOnce(OpenClDevice& device, const Problem& problem, Executable& executable,
                 cl_command_queue queue) {
   std::vector<std::unique_ptr<Buffer>> buffers;
@@ -163,8 +163,8 @@ class ClblastSolver : public Solver {
       return InvalidArgument(fmt::format("{} cannot run {} on '{}'.", id_.name,
                                          attune::Text(problem), attune::Text(device.target())));
     }
-    // Calls of the program do not stand behind a compilation in the queue of the device. What is
-    // compiled is kept for its context.
+    // A queue of its own, so that calls of the program do not wait behind a compilation in the
+    // queue of the device. Compiled code is kept for its context.
     cl_int code = CL_SUCCESS;
     const QueueHandle aside(
         clCreateCommandQueue(opencl->context(), opencl->entry().device, 0, &code));
