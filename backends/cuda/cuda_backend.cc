@@ -96,7 +96,7 @@ class CudaBackendImpl final : public Backend {
 
   Environment DescribeEnvironment() const override {
     Environment environment;
-    // Where nothing can run, the libraries say nothing about any measurement.
+    // Without a device the libraries have no effect on measurements.
     if (inventory_.Devices().empty()) return environment;
     environment["driver.cuda"] = driver_.report.version;
     for (const LibraryReport& report : {nvrtc_.Get().report, lt_.Get().report(), cudnn_.report()}) {

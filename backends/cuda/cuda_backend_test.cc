@@ -286,7 +286,7 @@ TEST(CublasLtProducts, IntegersAreMultipliedAsWordsOfFourWithoutAnEpilogue) {
   EXPECT_TRUE(check("m=33,n=17,k=65,lda=36,ldb=68,ldc=36,alpha=other,beta=other").ok());
   EXPECT_TRUE(check("m=36,n=20,k=44,batch=3,sa=0").ok());
 
-  // Strides of one matrix mean nothing, as they are left behind by copies.
+  // The strides of a single matrix are ignored: copies leave stale values there.
   Gemm copied = GemmOf("gemm@1{m=36,n=20,k=44,type=i8,ctype=i32}");
   copied.stride_a = copied.stride_b = copied.stride_c = 33;
   EXPECT_TRUE(CheckCublasLtTakes(copied).ok());

@@ -101,7 +101,7 @@ class QueueCallsTest : public ::testing::Test {
   const Lazy<Nvrtc> nvrtc_;
   const Lazy<Nvml> nvml_;
   std::unique_ptr<CudaDevice> device_;
-  int stream_ = 0;  // Only its address counts.
+  int stream_ = 0;  // Only its address matters.
 };
 
 TEST_F(QueueCallsTest, WhetherAStreamIsCapturedIsOneQuestion) {

@@ -31,7 +31,7 @@ class SolverDeviceTest : public CudaDeviceTest {
     solvers_[name] = std::move(solver);
   }
 
-  // At least one config of the case's solver computes its problem, and none wrongly.
+  // Checks that at least one config of the case's solver computes its problem, and none is wrong.
   void ExpectRight(const HostileCase& each) {
     const Solver& solver = *solvers_.at(each.solver);
     const auto problem = ParseProblem(each.problem);
@@ -59,10 +59,10 @@ class SolverDeviceTest : public CudaDeviceTest {
   static constexpr int kSampledConfigs = 4;
   static constexpr uint64_t kMostOfSpace = 8;
 
-  // Where a library is known to answer wrongly and not to say so: tuning finds out.
+  // For libraries that are known to give wrong results without an error: tuning detects them.
   virtual bool MayBeWrong(const Solver&, const Problem&) const { return false; }
 
-  // Those from all over the space, the first that is listed, and others from all over the list.
+  // Configs from all over the space, the first listed one, and others from all over the list.
   Result<std::vector<Config>> ConfigsOf(const Solver& solver, const Problem& problem) {
     ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver.Space(problem, device_->target()));
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> listed, solver.ListOn(*device_, problem));

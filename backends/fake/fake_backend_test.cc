@@ -43,7 +43,7 @@ class FakeBackendTest : public testing::Test {
     return verdict.failure->kind;
   }
 
-  // The wait status of a child that launches once.
+  // The wait status of a forked process that launches once.
   int LaunchInChild() {
     const pid_t child = ::fork();
     if (child == 0) {

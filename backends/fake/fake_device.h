@@ -16,7 +16,7 @@
 
 namespace attune {
 
-// Executables of this device say how long they take.
+// Executables of this device report their own time.
 class FakeExecutable : public Executable {
  public:
   virtual const FakeBehaviour& behaviour() const = 0;

@@ -28,7 +28,7 @@ enum class FakeFault {
   kCrashBehindOthers,  // "crash_behind_others": SIGSEGV if this process has loaded others before.
   kAbort,              // "abort": SIGABRT
   kKilled,             // "killed": SIGKILL, as a system short of memory does it.
-  kExit,               // "exit": the process ends with status 3 and says nothing.
+  kExit,               // "exit": the process ends with status 3 and without output.
   kHang,               // "hang": sleeps without end.
   kSpin,               // "spin": computes without end.
   kWrongResult,        // "wrong_result": leaves the last term of every sum out.
@@ -39,8 +39,8 @@ enum class FakeFault {
   kWriteBeforeStart,   // "write_before_start"
   kOverwriteInput,     // "overwrite_input": changes one element of A.
   kOverwriteGap,       // "overwrite_gap": writes one element behind every column of C.
-  // "loses_device", "loses_device_on_load": from then on everything that this process asks of the
-  // device fails, as after an illegal address on a GPU.
+  // "loses_device", "loses_device_on_load": from then on every call of this process to the device
+  // fails, as after an illegal address on a GPU.
   kLosesDevice,
   kLosesDeviceOnLoad,
   kMemoryHog,  // "memory_hog": allocates and touches memory up to hog_limit_mib, then gives up.
@@ -50,14 +50,14 @@ std::optional<FakeFault> ParseFakeFault(std::string_view name);
 
 // One candidate's life.
 struct FakeBehaviour {
-  // True time of one launch; 0 asks the built-in model (FakeModelTimeNs).
+  // True time of one launch; 0 uses the built-in model (FakeModelTimeNs).
   double time_ns = 0;
   double sigma = 0.01;           // Lognormal noise of a block.
   double spike_probability = 0;  // Per block, to be slowed down by a factor in [2, 10].
   double cold_factor = 1.5;      // A launch with cold caches takes so much longer.
   FakeFault fault = FakeFault::kNone;
-  // The launch of a loaded candidate from which on the fault shows, counted from 1. Verification is
-  // the first one, so a larger number shows up while measuring.
+  // The first faulty launch of a loaded candidate, counted from 1. Verification is the first
+  // launch, so the fault of a larger number shows while measuring.
   int fault_at_launch = 1;
   int delay_ms = 0;          // For slow_build, slow_load and slow_launch.
   int hog_limit_mib = 4096;  // For memory_hog: bounded in case no watchdog runs.

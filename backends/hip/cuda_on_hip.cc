@@ -13,7 +13,7 @@ constexpr std::string_view kCudaPrelude = R"hip(#include <hip/hip_runtime.h>
 #define __shfl_down_sync(mask, value, step) __shfl_down(value, step, 32)
 )hip";
 
-// HIP's header leaves a macro of that name behind, which means something else.
+// HIP's header leaves a macro of that name defined, with another meaning.
 constexpr std::string_view kOpenClPrelude = R"hip(#undef __local
 #pragma clang force_cuda_host_device begin
 )hip";

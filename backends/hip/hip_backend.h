@@ -1,4 +1,4 @@
-// AMD GPUs, as far as hipcc goes: kernel files are built for them, and nothing is run.
+// AMD GPUs, as far as hipcc supports them: kernel files are built for them, but not run.
 #pragma once
 
 #include <filesystem>

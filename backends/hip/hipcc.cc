@@ -104,7 +104,7 @@ Result<Artifact> BuildCodeObject(const Hipcc& hipcc, const BuildRecipe& recipe) 
 
 Status CheckHasKernel(std::string_view bundle, std::string_view function) {
   if (!bundle.starts_with("__CLANG_OFFLOAD_BUNDLE__")) return Status::Ok();
-  // A kernel's descriptor has a symbol of its own, which stands between two zeros.
+  // A kernel's descriptor has a symbol of its own, between two zeros.
   std::string symbol(1, '\0');
   symbol += function;
   symbol += std::string_view(".kd\0", 4);

@@ -14,10 +14,10 @@ namespace attune::hip {
 // Which hipcc to call, in place of the one in PATH.
 inline constexpr const char* kHipccVariable = "ATTUNE_HIPCC";
 
-// As long as any build may take.
+// The limit of any build.
 inline constexpr int64_t kBuildDeadlineNs = 60'000'000'000;
 
-// The compiler's program, looked for and asked for its version by the constructor; immutable and
+// The compiler's program. The constructor looks for it and asks for its version; immutable and
 // thread-safe afterwards. Each compilation is a process of its own.
 struct Hipcc {
   explicit Hipcc(int64_t build_deadline_ns = kBuildDeadlineNs);

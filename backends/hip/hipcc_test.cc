@@ -1,4 +1,4 @@
-// hipcc found, asked and called: with stand-ins, so that no hipcc is needed.
+// Finding, querying and calling hipcc: with stand-ins, so that no hipcc is needed.
 #include "backends/hip/hipcc.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ class HipccTest : public testing::Test {
     ASSERT_TRUE(WriteFileAtomically(Program(), "#!/bin/sh\n" + script).ok());
     fs::permissions(Program(), fs::perms::owner_all);
   }
-  // A stand-in that says its version and then does `script`.
+  // A stand-in that prints its version and then runs `script`.
   void WriteCompiler(const std::string& script) const { Write(kVersionLine + script); }
 
   static Result<Artifact> Build(const Hipcc& hipcc, const std::string& source) {

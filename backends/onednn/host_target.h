@@ -1,4 +1,4 @@
-// Which targets this plug-in computes for.
+// The targets that this plug-in computes for.
 #pragma once
 
 #include "attune/base/status.h"
@@ -6,7 +6,7 @@
 
 namespace attune::onednn {
 
-// Ok for the processor of a host; kUnsupported names the backend that was asked for instead.
+// Ok for the processor of a host; kUnsupported names the requested backend.
 Status CheckHostTarget(const Target& target);
 
 }  // namespace attune::onednn

@@ -16,8 +16,8 @@
 #include "attune/ops/conv/conv.h"
 #include "attune/ops/gemm/gemm.h"
 
-// Weak, so that these resolve to the very runtime that oneDNN brought, and to null under another
-// one. Linking an OpenMP library here could put a second runtime (libgomp beside libomp) into the
+// Weak, so that these resolve to the runtime that oneDNN loaded, and to null under another one.
+// Linking an OpenMP library here could put a second runtime (libgomp beside libomp) into the
 // process.
 extern "C" {
 __attribute__((weak)) void omp_set_num_threads(int);
@@ -116,12 +116,12 @@ void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor)
     implementation.name = ParameterText(pd.impl_info_str());
     implementation.scratchpad = pd.scratchpad_desc();
     resolve(pd, implementation);
-    // oneDNN's cache of primitives stays on, as programs that use it have it. It only shortens
-    // create(), which is outside of every launch; that its key includes the implementation, the
-    // attributes and the number of threads keeps one candidate from getting another's code; and a
-    // candidate that is loaded again for the next round, or served, is not compiled again. So
-    // load_ns is the cost of a first load only in a process that has not loaded the same before.
-    // Switched off, every round would pay the compilation and nothing would be measured better.
+    // oneDNN's cache of primitives stays on, as in programs that use oneDNN. It only shortens
+    // create(), which is outside of every launch. Its key includes the implementation, the
+    // attributes and the number of threads, so no candidate gets another's code. A candidate that
+    // is loaded again for the next round, or for use, is not compiled again. So load_ns is the cost
+    // of a first load only in a process that has not loaded the same before. Without the cache,
+    // every round would pay the compilation, and no measurement would be better.
     implementation.create = [&pd] { return Create(pd.get()); };
     if (!visitor(implementation) || !pd.next_impl()) return;
   }
@@ -352,7 +352,7 @@ void AppendActivation(dnnl::post_ops& operations, Activation activation) {
   }
 }
 
-// Where the bias stands in the list below: after alpha and beta, each of which may be absent.
+// Index of the bias in the list below: after alpha and beta, each of which may be absent.
 int PostBiasIndex(const MatmulCall& call) { return (call.alpha != 1) + (call.beta != 0); }
 
 dnnl::post_ops PostOperations(const MatmulCall& call) {

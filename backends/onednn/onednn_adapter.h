@@ -54,10 +54,10 @@ struct SoftmaxCall {
   bool backward = false;
   bool logarithm = false;
   dnnl::memory::desc src;  // Backward its gradient.
-  dnnl::memory::desc dst;  // Backward also the gradient of it.
+  dnnl::memory::desc dst;  // Backward, also the gradient of dst.
 };
 
-// One implementation that the library offers for a call, as the iterator stands on it.
+// One implementation that the library offers for a call, at the iterator's position.
 struct Implementation {
   std::string
       name;  // impl_info_str with every character that a parameter value cannot hold as '_'.
@@ -102,7 +102,7 @@ dnnl::memory::desc InFormat(const dnnl::memory::desc& desc, dnnl::memory::format
 // Row-major, without gaps.
 dnnl::memory::desc InDenseFormat(const dnnl::memory::desc& desc);
 
-// "2.6.3" and the commit that the library says it was built from, empty if it does not say.
+// "2.6.3" and the commit that the library reports, empty if it reports none.
 std::string LibraryVersion();
 std::string LibraryCommit();
 
@@ -126,7 +126,7 @@ OpenMpFunctions OpenMp();
 // False if the thread count of this build of oneDNN cannot be chosen.
 bool CanSetThreadCount();
 
-// Returns Ok if primitives may be asked for and made. kResourceExhausted if limits leave too little
+// Ok if the process may query and make primitives. kResourceExhausted if limits leave too little
 // address space.
 Status CheckMemory();
 // The same for primitives on `threads` threads, which may be too many as well.

@@ -256,7 +256,7 @@ TEST_F(OneDnn, Bf16ProductsAreRightWhereTheLibraryTakesThem) {
   }
 }
 
-// oneDNN saturates sums of two products there, for some values and not for others.
+// oneDNN saturates sums of two products there, for some values only.
 TEST_F(OneDnn, Int8ProductsAreRefusedWhereTheProcessorDoesNotSumThemExactly) {
   Gemm gemm = PackedGemm(32, 16, 64, DataType::kI8);
   gemm.c_type = DataType::kI32;

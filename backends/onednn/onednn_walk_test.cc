@@ -1,5 +1,5 @@
-// That the candidates are all that oneDNN has: the library's own list of implementations, walked
-// here without the code that makes the candidates.
+// Checks that the candidates are all that oneDNN has: the library's own list of implementations,
+// walked here without the code that makes the candidates.
 #include <algorithm>
 #include <cctype>
 #include <set>

@@ -30,7 +30,8 @@ class PrimitiveChoices {
  public:
   using Formats = std::pair<dnnl::memory::desc, dnnl::memory::desc>;
   void Add(const PrimitiveChoice& choice, Formats formats);
-  // In the order of Add(). References are left out, unless there is nothing else; then it is one.
+  // In the order of Add(). References are left out, unless there are only references; then one
+  // stays.
   std::vector<PrimitiveChoice> Take();
 
  private:

@@ -7,8 +7,8 @@
 
 namespace attune::onednn {
 
-// All compute units first, then halves of that down to 1. Where the count cannot be chosen
-// there is only 1, which then means "as many as the library likes".
+// All compute units first, then halves of that down to 1. Where the count cannot be chosen there is
+// only 1, which then leaves the number to the library.
 std::vector<ParameterValue> ThreadValues(int compute_units);
 
 // Solver::RunsAfterFork of both solvers: the threads of OpenMP, or of another runtime that the

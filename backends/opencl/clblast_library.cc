@@ -23,8 +23,7 @@ bool Find(void* library, const char* name, T& function) {
   return function != nullptr;
 }
 
-// The library has no version function; the file that the loader's link leads to carries it in its
-// name.
+// The library has no version function; the target of the loader's link has the version in its name.
 std::string VersionOf(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   const size_t mark = name.find(".so.");

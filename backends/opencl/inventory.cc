@@ -40,7 +40,7 @@ T DeviceNumber(cl_device_id device, cl_device_info what) {
   return clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : 0;
 }
 
-// PoCL names the CPU that it compiles for behind "HSTR: "; others have nothing but their version.
+// PoCL names its target CPU after "HSTR: "; others have nothing but their version.
 std::string ArchOf(const DeviceEntry& entry) {
   constexpr std::string_view kMark = "HSTR: ";
   const size_t mark = entry.device_version.find(kMark);
@@ -59,7 +59,7 @@ Target TargetOf(const DeviceEntry& entry) {
       std::to_string(DeviceNumber<size_t>(entry.device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
   target.properties["local_memory_bytes"] =
       std::to_string(DeviceNumber<cl_ulong>(entry.device, CL_DEVICE_LOCAL_MEM_SIZE));
-  // Not the largest allocation: PoCL derives it from the memory that is free today.
+  // Omits the largest allocation: PoCL derives it from the currently free memory.
   return target;
 }
 

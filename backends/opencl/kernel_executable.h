@@ -40,7 +40,7 @@ class KernelExecutable final : public Executable {
     std::vector<size_t>
         varying;  // Indices of arguments that depend on the call; the others are set once.
   };
-  // Where an operand is now: kept to create a sub-buffer only when it moves.
+  // The current location of an operand: kept to create a sub-buffer only when it moves.
   struct Place {
     BufferView view;
     MemoryHandle sub_buffer;

@@ -38,7 +38,7 @@ using ::testing::StartsWith;
 
 // Processes at a time. Compiling, which is most of the time, is done by one thread.
 constexpr size_t kProcesses = 2;
-// A mutant may loop without end, or ask for any amount of memory. Processor time, because the
+// A mutant may loop without end, or request any amount of memory. Processor time, because the
 // machine may be busy; the other limit is for one that sleeps.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr rlim_t kMutantProcessorSeconds = 120;
@@ -158,7 +158,7 @@ Fate FateInThisProcess(const fs::path& folder, const std::string& solver,
   return Fate::kRefused;
 }
 
-// How a process ended that FateInThisProcess() should have ended.
+// The outcome of a process that FateInThisProcess() should have ended.
 Fate FateFrom(int status) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
@@ -170,7 +170,7 @@ Fate FateFrom(int status) {
   return known ? static_cast<Fate>(code) : Fate::kUnknown;
 }
 
-// Mutations that do the same thing, of which one is run.
+// Equivalent mutations, of which one is run.
 struct MutantGroup {
   kernel::KernelMutation mutation;
   kernel::KernelMutant mutant;
@@ -382,13 +382,13 @@ TEST_F(KernelMutantTest, EveryOtherKernelIsRefusedOrFoundWrongOrRight) {
     counts[fates[i]] += groups_[i].size;
     EXPECT_NE(fates[i], Fate::kAcceptedWrong) << groups_[i].Description();
     EXPECT_NE(fates[i], Fate::kUnknown) << groups_[i].Description();
-    // At a limit nothing may be left to the end of the process.
+    // At a limit a mutant must be right or refused, and not end its process.
     const kernel::KernelUse& use = *groups_[i].mutant.use;
     if (!use.small_device.has_value() && !use.is_heavy) continue;
     EXPECT_THAT(fates[i], AnyOf(Fate::kRight, Fate::kRefused)) << groups_[i].Description();
   }
   Record(counts);
-  // Neither judge says yes or no to everything.
+  // Neither judge gives the same verdict for everything.
   EXPECT_GT(counts[Fate::kRight], 0);
   EXPECT_GT(counts[Fate::kFoundWrong], 0);
   EXPECT_GT(counts[Fate::kRefused], 0);

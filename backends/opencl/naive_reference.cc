@@ -74,7 +74,7 @@ struct View {
 using Visit = std::function<void(const std::array<int64_t, 5>& x, const std::array<int64_t, 5>& w,
                                  const std::array<int64_t, 5>& y)>;
 
-// One output pixel against one tap; nothing if it lies in the padding.
+// One output pixel against one tap; nothing if it is in the padding.
 void VisitTap(const Conv& conv, std::array<int64_t, 5> x, const std::array<int64_t, 5>& w,
               const std::array<int64_t, 5>& y, const Visit& visit) {
   for (size_t axis = 0; axis < 3; ++axis) {

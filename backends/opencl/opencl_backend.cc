@@ -120,7 +120,7 @@ class OpenClBackendImpl final : public Backend {
  private:
   const Inventory inventory_;  // Solvers borrow it.
 #ifdef ATTUNE_WITH_CLBLAST
-  const ClblastLibrary clblast_ = LoadClblast();  // So do they this.
+  const ClblastLibrary clblast_ = LoadClblast();  // Solvers borrow it, too.
 #endif
   const std::vector<LibraryReport> kernel_reports_;
   std::map<std::string, std::string> kernel_contents_;  // Hash of each file in use, by name.

@@ -246,7 +246,7 @@ TEST_F(OpenClBackendTest, ADraftThatDoesNotCompileIsAFailureWithTheLog) {
   EXPECT_THAT(artifact.status().message(), HasSubstr("no_such_function"));
 }
 
-// Problems of an operator that differ from those for another size in sizes alone.
+// Problems of an operator that differ only in size from those for another `size`.
 std::vector<Problem> ProblemsOfSize(std::string_view operator_name, int64_t size) {
   if (operator_name == "gemm") return {PackedGemm(size, 2 * size, size + 5)};
   std::vector<Problem> problems;
@@ -449,7 +449,7 @@ int StartAs(const std::string& role, const fs::path& folder) {
     ::setenv(kRoleVariable, role.c_str(), 1);
     ::setenv(kFolderVariable, (folder / "kernels").c_str(), 1);
     ::setenv("POCL_CACHE_DIR", (folder / ("pocl_" + role)).c_str(), 1);
-    // How well it compiles does not matter here, and how long does.
+    // The speed of the compiled code does not matter here, the time of the compilation does.
     ::setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
     const std::string filter = "--gtest_filter=*RoleOfThe" + test + "Process";
     ::execl("/proc/self/exe", "test", filter.c_str(), static_cast<char*>(nullptr));

@@ -59,7 +59,7 @@ Result<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(const DeviceEntry& entr
 
 Result<std::unique_ptr<Buffer>> OpenClDevice::Allocate(size_t size_bytes) {
   cl_int code = CL_SUCCESS;
-  // OpenCL has no empty buffers.
+  // OpenCL does not allow empty buffers.
   MemoryHandle memory(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE,
                                      std::max<size_t>(size_bytes, 1), nullptr, &code));
   ATTUNE_RETURN_IF_ERROR(

@@ -81,7 +81,7 @@ class NormGraphWriter {
 
   Result<CudnnBatchNormGraph> Finish() {
     CudnnEngineTerms terms;
-    // Engines for pointwise operations say that they have tensor cores, which these do not use.
+    // Engines for pointwise operations report tensor cores, but these operations do not use them.
     const bool has_sums = norm_.pass != BatchNormPass::kInference;
     terms.is_exact = has_sums && norm_.type == DataType::kF32;
     terms.is_deterministic = norm_.deterministic;

@@ -1,5 +1,5 @@
-// Batch norms as graphs of cuDNN. Training and backward are a norm operation, in training with
-// pointwise operations for a residual and a ReLU. Inference is pointwise operations alone: cuDNN
+// Batch norms as graphs of cuDNN. Training and backward are a norm operation; training adds
+// pointwise operations for a residual and a ReLU. Inference has pointwise operations only: cuDNN
 // 9.28 has no engine for the norm operation in that phase.
 #pragma once
 
@@ -36,7 +36,7 @@ class CudnnBatchNormGraph {
 
   const CudnnGraph& graph() const { return graph_; }
 
-  // The plan's workspace, and behind it statistics that the operation writes and the problem lacks.
+  // The plan's workspace, followed by statistics that the operation writes and the problem lacks.
   size_t WorkspaceBytes(const CudnnPlan& plan) const;
 
   // Epsilon is alpha, and the momentum beta. The running statistics are updated in place: the

@@ -22,7 +22,7 @@ SolverTraits TraitsOf(std::string description) {
   traits.operator_name = "conv";
   traits.checks_alignment = true;
   traits.compiles = true;
-  // As of the engines themselves.
+  // The traits of the engines themselves.
   traits.compiles_when_loaded = true;
   traits.dynamic = false;
   traits.deterministic = false;

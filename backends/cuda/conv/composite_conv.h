@@ -17,7 +17,7 @@
 
 namespace attune::cuda {
 
-// The convolution that the library computes, and by which of its engines.
+// The convolution that the library computes, and the engines that compute it.
 struct InnerConv {
   CudnnGraph graph;
   CudnnPlan plan;

@@ -12,9 +12,9 @@
 
 namespace attune::cuda {
 
-// The three tensors of a convolution, whichever of them is computed. Position q of the small image
-// and tap f of the filter meet the large image at q * stride - pad + f * dilation: the large one is
-// x, and y in the transposed mode.
+// The three tensors of a convolution in any direction. Position q of the small image and tap f of
+// the filter meet the large image at q * stride - pad + f * dilation. The large image is x, and y
+// in the transposed mode.
 enum class ConvTensor { kLarge, kSmall, kWeights };
 
 struct ConvImage {
@@ -43,7 +43,8 @@ ConvImages ImagesOf(const Conv& conv);
 // Index into Operands(conv).
 size_t OperandOf(const ConvImages& images, ConvTensor tensor);
 
-// Filter 1 x 1 with neither stride nor padding: the windows of the large image are its pixels.
+// True for a 1 x 1 filter without stride and padding: the windows of the large image are its
+// pixels.
 bool IsPointwise(const Conv& conv);
 
 // Elements of the weights of one small channel: channels of a group times taps.
@@ -58,31 +59,31 @@ struct MatrixBatch {
 
 // An image, or the windows of one. Column-major, as products take it.
 struct PixelMatrix {
-  // The values of a pixel (its channels, or channels times taps) lie side by side, stored as values
-  // x pixels. Otherwise the pixels of a value do: pixels x values.
+  // True if the values of a pixel (its channels, or channels times taps) are contiguous, stored as
+  // values x pixels. Otherwise the pixels of a value are contiguous: pixels x values.
   bool is_values_inner = false;
   int64_t pixels = 0;  // Per image.
   int64_t values = 0;  // Per group.
   MatrixBatch batch;
 };
-// The image as it is in memory. Values are inner, too, where there is one pixel or one channel,
-// which is the same thing: then the images of a batch are one matrix.
+// The image as stored in memory. Values are also inner with one pixel or one channel, where both
+// orders are the same: then the images of a batch are one matrix.
 PixelMatrix PixelsOf(const ConvImage& image, int64_t groups);
 
 // The factors of a product. The weights are stored as values of `windows` x values of `small`.
 struct ConvFactors {
   PixelMatrix windows;
   PixelMatrix small;
-  // With an image_stride where every image has weights of its own: partial sums of a gradient.
+  // Has an image_stride if every image has weights of its own: partial sums of a gradient.
   MatrixBatch weights;
   int64_t images = 1;
   int64_t groups = 1;
   ConvTensor computed = ConvTensor::kSmall;
 };
 
-// One product that is run several times, on operands that lie so many elements behind those of the
-// time before: a strided batch counts through images or groups, and not through both where their
-// matrices are no arithmetic sequence.
+// One product that is run several times. Each run advances the operands by `steps` elements. A
+// strided batch iterates over images or groups, and not over both if their matrices are no
+// arithmetic sequence.
 struct RepeatedProduct {
   Gemm gemm;
   int64_t count = 1;
@@ -104,8 +105,8 @@ Result<RepeatedProduct> ProductOf(const ConvFactors& factors, const Gemm& terms)
 // The most products that a convolution is cut into: each costs a launch, some microseconds.
 inline constexpr int64_t kMostProducts = 64;
 
-// Gives `product` the bias that `conv` has, if it has one. kUnsupported where its channels are no
-// rows of C, to which alone cuBLASLt adds one, or belong to several groups.
+// Adds the bias of `conv` to `product`, if it has one. kUnsupported if its channels are no rows of
+// C or belong to several groups: cuBLASLt adds a bias to rows only.
 Status AddBias(const Conv& conv, RepeatedProduct& product);
 
 // The alignment of an address `offset_bytes` behind one that is a multiple of `alignment_bytes`.

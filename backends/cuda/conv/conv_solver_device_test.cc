@@ -121,7 +121,7 @@ const HostileCase kCases[] = {
     {kInstant, "conv@1{dir=fwd,n=3,c=64,h=27,w=25,k=64,fh=3,fw=3,ph=1,pw=1,type=f16,g=4}"},
     {kInstant, "conv@1{dir=fwd,n=3,c=37,h=29,w=31,k=45,fh=3,fw=3,layout=nhwc,type=f16}"},
     {kInstant, "conv@1{dir=bwd_data,n=3,c=40,h=27,w=25,k=40,fh=3,fw=3,type=bf16,g=40}"},
-    // Depthwise, of which cuDNN's own first choice is wrong in part for gradients of f16.
+    // Depthwise. cuDNN's own first choice is partly wrong for gradients of f16.
     {kInstant, "conv@1{dir=fwd,n=3,c=40,h=27,w=25,k=80,fh=3,fw=3,pw=1,sh=2,sw=2,type=f16,g=40}"},
     {kInstant, "conv@1{dir=fwd,n=8,c=96,h=28,w=28,k=96,fh=5,fw=5,layout=nhwc,type=f16,g=96}"},
     {kInstant, "conv@1{dir=bwd_weights,n=8,c=96,h=56,w=56,k=96,fh=3,fw=3,ph=1,type=f16,g=96}"},
@@ -162,7 +162,7 @@ bool IsByAnyProduct(const HostileCase& each) {
   return std::string_view(each.solver).ends_with("-product-conv");
 }
 
-// On operands as they are.
+// True for solvers that compute on their operands in place.
 bool IsOfCudnn(const HostileCase& each) {
   const std::string_view solver = each.solver;
   return solver == kGraph || solver == kLegacy || solver == kInstant;
@@ -199,7 +199,7 @@ class ConvSolverDeviceTest : public SolverDeviceTest {
 
  private:
   // Some of cuDNN's engines that split a gradient of weights along its sum (47 with a split by 2,
-  // of 9.14) round the parts to the narrow type and do not say so.
+  // of 9.14) round the parts to the narrow type without reporting it.
   static bool RoundsParts(const Conv& conv) {
     return SizeBytes(conv.type) < sizeof(float) &&
            conv.direction == ConvDirection::kBackwardWeights;

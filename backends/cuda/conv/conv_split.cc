@@ -22,9 +22,9 @@ constexpr int64_t kMostRounds = 64;
 
 // An element of an input is read, its parts are written, and three are read instead of one.
 constexpr double kTransfersOfElement = 6;
-// Products for each of these transfers below which the copies cost more than tensor cores save,
-// were all rates those of data sheets: 31 on an A100 (19.5 and 156 TFLOP/s, 2.0 TB/s), 67 on an
-// H100 and 47 on an H200 (67 and 494; 3.35 and 4.8 TB/s), 23 on a B200 (75 and 1100; 8.0 TB/s).
+// Minimum products per transfer. Below it the copies cost more than tensor cores save. By the rates
+// of data sheets the minimum is 31 on an A100 (19.5 and 156 TFLOP/s, 2.0 TB/s), 67 on an H100 and
+// 47 on an H200 (67 and 494; 3.35 and 4.8 TB/s), 23 on a B200 (75 and 1100; 8.0 TB/s).
 constexpr double kLeastProducts = 24;
 
 // On these GPUs tensor cores multiply tf32 at least six times as fast as other units multiply f32.
@@ -37,7 +37,7 @@ struct Order {
   bool is_to_last = false;
 };
 
-// The parts lie along the channels of each group. `copy` is of whole images.
+// The parts are stored along the channels of each group. `copy` is of whole images.
 Split AlongChannels(const Relayout& copy, Order order, int64_t groups) {
   Split task = {};
   task.copy = copy;
@@ -57,7 +57,7 @@ Split AlongChannels(const Relayout& copy, Order order, int64_t groups) {
   return task;
 }
 
-// The parts lie along the matrices (images, or filters) of each group.
+// The parts are stored along the matrices (images, or filters) of each group.
 Split AlongMatrices(const Relayout& copy, int64_t groups) {
   Split task = {};
   task.copy = copy;
@@ -68,7 +68,7 @@ Split AlongMatrices(const Relayout& copy, int64_t groups) {
   return task;
 }
 
-// Both inputs of `conv`, of which `relayout` copies the elements.
+// Both inputs of `conv`. `relayout` copies their elements.
 std::array<Split, 2> SplitsOf(const Conv& conv, const ConvRelayout& relayout) {
   const bool is_to_last = IsChannelsLast(relayout.inner.in_layout);
   const auto order = [is_to_last](Layout from) { return Order{IsChannelsLast(from), is_to_last}; };

@@ -41,7 +41,7 @@ struct ConvSplit {
   size_t CopiesBytes() const;
 };
 
-// The layouts that the parts may have, best guess first, in the words of RelayoutNames(): `padded`
+// The possible layouts of the parts, best guess first, by their names in RelayoutNames(): `padded`
 // or else `last`, and `first`.
 std::vector<std::string> SplitNames(const Conv& conv);
 

@@ -199,7 +199,7 @@ TEST(ConvSplitTest, WhatIsNotSplitIsRefusedWithTheReason) {
 }
 
 TEST(ConvSplitTest, PartsKeepToTheirLimitInEveryLayout) {
-  // With the output copied, channels-last takes more.
+  // With a copied output, channels-last takes more.
   const Conv conv = ConvOf("conv@1{dir=fwd,n=1,c=64,h=28,w=28,k=64,fh=3,fw=3}");
   const auto last_bytes = static_cast<int64_t>(SplitInLayout(conv, "last")->CopiesBytes());
   const auto first_bytes = static_cast<int64_t>(SplitInLayout(conv, "first")->CopiesBytes());

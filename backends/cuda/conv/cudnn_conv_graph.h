@@ -10,9 +10,8 @@
 
 namespace attune::cuda {
 
-// Which engines compute a convolution: all that give the numbers that were asked for, or of these
-// only those of tensor cores that multiply the operands as they are, neither transformed nor in
-// waves.
+// The engines that may compute a convolution: all with the requested numerical properties, or only
+// those of tensor cores that multiply the operands untransformed and not in waves.
 enum class CudnnEngines { kAllowed, kTensorCores };
 
 // A graph of one operation. Its tensors are the operands in their order.

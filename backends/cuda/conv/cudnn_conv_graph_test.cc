@@ -232,7 +232,7 @@ TEST(CudnnQuickEnginesTest, OfNoMoreLayersThanIsSaidAnythingIsRemembered) {
   EXPECT_EQ(engines.For(layer(kMostLayers), "9.14.0", nullptr), listed);
 }
 
-// A candidate has to be the same in the process that measures it and in those that it serves.
+// A candidate must be the same in the process that measures it and in those that use it.
 TEST(CudnnQuickEnginesTest, WhatIsAskedForDependsOnTheKindOrTheLayerAlone) {
   EXPECT_EQ(TypicalOf(ConvOf(kForward)), TypicalOf(ConvOf(kLarger)));
   EXPECT_NE(TypicalOf(ConvOf(kForward)), TypicalOf(ConvOf(kStrict)));
@@ -250,7 +250,7 @@ TEST(CudnnQuickEnginesTest, WhatIsAskedForDependsOnTheKindOrTheLayerAlone) {
   }
 }
 
-// Else every shape would wait for the same answer.
+// Otherwise every shape would wait for the same answer.
 TEST(CudnnQuickEnginesTest, NoAnswerIsAnAnswer) {
   const CudnnQuickEngines engines;
   int asked = 0;

@@ -20,7 +20,7 @@
 namespace attune::cuda {
 namespace {
 
-// The algorithms that take any shape, and for which nothing has to be found out.
+// The algorithms that take any shape without a query.
 std::string_view ImplicitAlgorithm(const Conv& conv) {
   if (LosesSums(conv)) return "algo_0";
   return conv.direction == ConvDirection::kForward ? "implicit_gemm" : "algo_1";
@@ -97,7 +97,7 @@ class CudnnInstantConv final : public CudnnInstantSolver {
       auto named = LoadNamed(cudnn_.Get(), device, conv, DepthwiseAlgorithm(conv));
       if (named.ok()) return named;
     }
-    // With depth the engines that compile nothing take 8 to 15 times as long.
+    // With depth, the engines that compile nothing take 8 to 15 times as long.
     const bool is_deep = conv.spatial_rank == 3;
     auto first = is_deep ? LoadAnswered(device, conv) : LoadQuick(device, conv);
     if (first.ok()) return first;

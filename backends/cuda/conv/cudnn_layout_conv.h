@@ -10,9 +10,9 @@
 
 namespace attune::cuda {
 
-// `cuda.cudnn-layout-conv`: a config is the `layout` of the copies (conv_relayout.h), and beyond
-// that an engine as of cuda.cudnn-graph-conv for the convolution of the copies; without one it is
-// the library's first recommendation. One launch for each tensor that is copied. Borrows both.
+// `cuda.cudnn-layout-conv`: a config is the `layout` of the copies (conv_relayout.h), and
+// optionally an engine as of cuda.cudnn-graph-conv for the convolution of the copies; without one
+// it is the library's first recommendation. One launch for each copied tensor. Borrows both.
 std::unique_ptr<const Solver> MakeCudnnLayoutConv(const Lazy<Cudnn>& cudnn,
                                                   const Lazy<Nvrtc>& nvrtc);
 

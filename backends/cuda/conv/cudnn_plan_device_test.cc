@@ -21,7 +21,7 @@
 namespace attune::cuda {
 namespace {
 
-// In both layouts, because more engines that compile take channels last.
+// Both layouts, because more engines that compile take channels last.
 constexpr const char* kProblems[] = {
     "conv@1{dir=fwd,n=2,c=64,h=28,w=28,k=64,fh=3,fw=3,ph=1,pw=1,type=f16}",
     "conv@1{dir=fwd,n=2,c=64,h=28,w=28,k=64,fh=3,fw=3,ph=1,pw=1,layout=nhwc,type=f16}"};
@@ -53,7 +53,7 @@ class CudnnPlanDeviceTest : public CudaDeviceTest {
     if (!configs.ok()) return {};
     for (const Config& config : *configs) engines.try_emplace(IntegerAt(config, "engine"), config);
     std::vector<Config> firsts;
-    // Those that compile stand behind.
+    // Engines that compile are last.
     for (auto place = configs->rbegin(); place != configs->rend(); ++place) {
       const bool is_first = engines.at(IntegerAt(*place, "engine")) == *place;
       if (is_first && firsts.size() < kMostEngines) firsts.push_back(*place);

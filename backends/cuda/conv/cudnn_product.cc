@@ -60,7 +60,7 @@ std::span<const AlgorithmRow> RowsOf(ConvDirection direction) {
   return {};
 }
 
-// cuDNN's default lets f32 be rounded to TF32, so a strict product asks for multiply-adds.
+// cuDNN's default may round f32 to TF32, so a strict product requests multiply-adds.
 cudnnMathType_t MathOf(std::string_view math, DataType type) {
   if (math == "fma") return CUDNN_FMA_MATH;
   return type == DataType::kF32 ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
@@ -209,8 +209,7 @@ Result<CudnnProduct> CudnnProduct::Create(const Cudnn& cudnn, cudnnHandle_t hand
 
 namespace {
 
-// The first of cuDNN's answers that it says will work, and that repeats itself if that is asked
-// for.
+// The first of cuDNN's answers with a good status, and a deterministic one if requested.
 template <class Answer>
 Result<CudnnProduct::Algorithm> FirstThatWorks(std::span<const Answer> answers,
                                                bool deterministic) {

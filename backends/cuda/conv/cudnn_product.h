@@ -1,4 +1,4 @@
-// A Conv in cuDNN's words: descriptors, algorithms of its direction, and calls.
+// A Conv in cuDNN's terms: descriptors, algorithms of its direction, and calls.
 #pragma once
 
 #include <cudnn.h>

@@ -96,7 +96,8 @@ std::vector<CudnnEngineChoice> CudnnQuickEngines::Listed(const Conv& conv, std::
     const auto place = learned_.find(typical_text);
     if (place != learned_.end()) return place->second;
   }
-  // Not under the lock: it takes milliseconds. Two that ask at the same time learn the same.
+  // Not under the lock: it takes milliseconds. Two threads that ask at the same time learn the
+  // same.
   std::vector<CudnnEngineChoice> choices = recommend(typical);
   if (choices.size() > kMostLearned) choices.resize(kMostLearned);
   const std::lock_guard lock(mutex_);

@@ -34,16 +34,16 @@ Conv TypicalOf(const Conv& conv);
 // engine that took one image of a layer is first for the next image. Thread-safe.
 class CudnnQuickEngines {
  public:
-  // More would only be asked for where all of these refuse.
+  // Further answers would only be used where all of these refuse.
   static constexpr size_t kMostLearned = 4;
-  // Typical convolutions of which an answer is remembered; of further ones it is asked for again.
+  // Typical convolutions with a cached answer; for others the library is asked again.
   static constexpr size_t kMostAnswers = 512;
 
   // The library's recommendations for a convolution: some milliseconds.
   using Recommend = std::function<std::vector<CudnnEngineChoice>(const Conv& typical)>;
 
   // Best first, for cuDNN `version`; none for gradients of weights, because some engines round
-  // parts of long sums to narrow types and do not say so. `recommend` is asked once for a typical
+  // parts of long sums to narrow types without reporting it. Calls `recommend` once for a typical
   // convolution.
   std::vector<CudnnEngineChoice> For(const Conv& conv, std::string_view version,
                                      const Recommend& recommend) const;
@@ -59,7 +59,7 @@ class CudnnQuickEngines {
 
   mutable LayerMemory<CudnnEngineChoice> taken_;
   mutable std::mutex mutex_;  // Guards the members below.
-  // By typical convolution.
+  // Keyed by typical convolution.
   mutable std::map<std::string, std::vector<CudnnEngineChoice>> learned_;
 };
 

@@ -40,7 +40,7 @@ class CudnnSplitExecutable final : public Executable {
   }
 
  private:
-  // Where everything of one round is.
+  // Addresses of one round.
   struct Places {
     std::array<std::byte*, 3> given;
     std::array<std::byte*, 2> parts;

@@ -11,9 +11,8 @@
 
 namespace attune::cuda {
 
-// `cuda.cublaslt-pointwise-conv`: filters of 1 x 1 with neither stride nor padding as one product
-// of the operands as they are, batched over images or groups. Configs as of cuda.cublaslt-gemm.
-// Borrows both.
+// `cuda.cublaslt-pointwise-conv`: filters of 1 x 1 without stride and padding as one product of the
+// operands in place, batched over images or groups. Configs as of cuda.cublaslt-gemm. Borrows both.
 std::unique_ptr<const Solver> MakePointwiseConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc);
 
 // `cuda.cublaslt-pointwise-weights-conv`: gradients of such filters that are sums over images,

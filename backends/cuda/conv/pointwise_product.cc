@@ -13,7 +13,7 @@
 namespace attune::cuda {
 namespace {
 
-// As the operands are in memory.
+// The factors as stored in memory.
 ConvFactors FactorsOf(const Conv& conv, const ConvImages& images) {
   ConvFactors factors;
   factors.windows = PixelsOf(images.large, conv.groups);
@@ -52,7 +52,7 @@ size_t PartialProducts::PartialBytes() const {
 int64_t ImagesAtOnce(int64_t images, int64_t image_bytes, int64_t limit_bytes) {
   const int64_t most = std::clamp<int64_t>(limit_bytes / image_bytes, 1, images);
   int64_t largest = 1;
-  // Divisors come in pairs, of which one is no larger than the root.
+  // Divisors come in pairs; one of each pair is at most the root.
   for (int64_t divisor = 1; divisor <= images / divisor; ++divisor) {
     if (images % divisor != 0) continue;
     if (divisor <= most) largest = std::max(largest, divisor);

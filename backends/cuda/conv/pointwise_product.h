@@ -1,4 +1,4 @@
-// Which product, or sum of products, a pointwise convolution is.
+// A pointwise convolution as a product, or as a sum of products.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ SolverTraits CublasLtTraits(std::string description, bool compiles) {
   traits.checks_alignment = true;
   traits.compiles = compiles;
   traits.instant = !compiles;
-  // As cuBLASLt's own.
+  // The traits of cuBLASLt's solver.
   traits.deterministic = false;
   return traits;
 }
@@ -67,7 +67,7 @@ class CublasLtConv final : public LibrarySolver {
   }
 
   Status CheckTakes(const Problem& problem) const override {
-    // The product's constructor already checked that cuBLASLt takes it.
+    // InnerOf() already checks that cuBLASLt takes the product.
     return GemmOf(*form_, problem).status();
   }
 

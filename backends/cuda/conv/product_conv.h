@@ -20,7 +20,7 @@ class ConvByProduct {
  public:
   virtual ~ConvByProduct() = default;
 
-  // Which product is run, once or several times; or kUnsupported.
+  // The product to run, once or several times; or kUnsupported.
   struct Inner {
     Gemm gemm;
     // Sums of several runs are added up in C: with a beta of 1, although `gemm` has none.
@@ -54,15 +54,15 @@ struct ConvSolverName {
   std::string description;
 };
 
-// By cuBLASLt. Configs as of cuda.cublaslt-gemm. Instant where no kernels are needed. Borrows the
-// libraries.
+// Computes it with cuBLASLt. Configs as of cuda.cublaslt-gemm. Instant if it needs no kernels.
+// Borrows the libraries.
 std::unique_ptr<const Solver> MakeCublasLtConv(ConvSolverName name,
                                                std::unique_ptr<const ConvByProduct> form,
                                                const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc);
 
-// By whichever of `products` takes the product (inner_product.h has configs and their number).
-// kUnsupported where sums of several runs are added up, which kernels that never read C do not.
-// Borrows the solvers and the compiler.
+// Computes the product with one of `products` (inner_product.h has configs and their number).
+// kUnsupported for sums over several runs: kernels that never read C do not add them. Borrows the
+// solvers and the compiler.
 std::unique_ptr<const Solver> MakeInnerProductConv(ConvSolverName name,
                                                    std::unique_ptr<const ConvByProduct> form,
                                                    std::vector<const Solver*> products,

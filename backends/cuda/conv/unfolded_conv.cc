@@ -53,7 +53,7 @@ class UnfoldedExecutable final : public Executable {
   }
 
  private:
-  // Where everything of one round is.
+  // Addresses of one round.
   struct Places {
     std::byte* large;
     std::byte* small;

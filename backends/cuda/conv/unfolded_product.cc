@@ -15,7 +15,7 @@
 namespace attune::cuda {
 namespace {
 
-// The kernels count positions in 31 bits with a sign, and some of theirs lie outside of the image.
+// The kernels use 31-bit signed positions, and some positions are outside of the image.
 constexpr int64_t kMostPosition = int64_t{1} << 30;
 constexpr int64_t kMostImageElements = (int64_t{1} << 31) - 1;
 // Each costs two or three launches.
@@ -80,7 +80,7 @@ class Planner {
     factors_.small = PixelsOf(images_.small, 1);
     values_ = WindowValues(conv);
     pixels_ = images_.small.pixels();
-    // The order in which the image itself lies, so that neighbours are read and written together.
+    // The storage order of the image itself, so that neighbours are read and written together.
     factors_.windows.is_values_inner = images_.large.is_channels_last && images_.large.channels > 1;
     windows_type_ = computes(ConvTensor::kLarge) ? SumTypeOf(conv.type) : conv.type;
   }
@@ -216,7 +216,7 @@ class Planner {
         ScratchBytes(static_cast<size_t>(small.batch.image_stride * element_bytes_));
   }
 
-  // Columns of the weights lie behind each other.
+  // True if the columns of the weights are contiguous.
   bool AreWeightsWhole() const { return values_ % WordElements(conv_.type) == 0; }
 
   // Size of the copy of the weights; 0 if there is none.
@@ -269,7 +269,7 @@ class Planner {
     if (computes(ConvTensor::kLarge)) terms.c_type = windows_type_;
     if (computes(ConvTensor::kWeights)) terms.c_type = sums_type_;
     if (plan_.rounds > 1) {
-      // The small image is where it is; the large one is no operand.
+      // The small image stays in place; the large one is no operand.
       terms.alignment_bytes =
           AlignmentBehind(terms.alignment_bytes, plan_.small_step * element_bytes_);
     }

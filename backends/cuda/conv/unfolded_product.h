@@ -27,13 +27,12 @@ struct UnfoldedProduct {
   int64_t large_step = 0;  // Elements from one round to the next.
   int64_t small_step = 0;
 
-  std::optional<Unfold> unfold;      // The large image.
-  std::optional<Fold> fold;          // Into it.
-  std::optional<Unfold> copy_small;  // To where all images are one matrix.
-  std::optional<Unfold>
-      copy_weights;  // To where columns begin at whole words; once for all rounds.
-  // From sums in the workspace to the weights, once behind all rounds: where these are narrower
-  // than sums of several rounds, or begin where no wide store can write them.
+  std::optional<Unfold> unfold;        // The large image.
+  std::optional<Fold> fold;            // Into it.
+  std::optional<Unfold> copy_small;    // To a layout where all images are one matrix.
+  std::optional<Unfold> copy_weights;  // To columns at whole words; once for all rounds.
+  // From sums in the workspace to the weights, once after all rounds: if the weights are narrower
+  // than sums of several rounds, or too misaligned for wide stores.
   std::optional<PartialSums> round_sums;
 
   // Sizes in the workspace; 0 for absent parts.

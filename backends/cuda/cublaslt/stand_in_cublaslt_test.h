@@ -12,10 +12,10 @@
 
 namespace attune::cuda {
 
-// One id, and which fields the check accepts of it.
+// One id, and the fields that the check accepts for it.
 struct MadeAlgorithm {
   int id = 0;
-  std::vector<uint32_t> tiles = {};  // Empty: it lists none and takes 0 alone, as for `stages`.
+  std::vector<uint32_t> tiles = {};  // Empty: it lists none and takes only 0, as for `stages`.
   std::vector<uint32_t> stages = {};
   uint32_t last_custom = 0;
   bool swizzles = false;
@@ -58,7 +58,7 @@ class StandInCublasLt {
   std::vector<MadeAlgorithm> algorithms;
   std::vector<cublasLtMatmulAlgo_t> answers;  // From the heuristic.
   size_t workspace_bytes = 0;                 // Per algorithm, the same for all.
-  int checks = 0;                             // How many were asked for.
+  int checks = 0;                             // Number of checks.
   CublasLt lt;
 
  private:

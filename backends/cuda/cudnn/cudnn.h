@@ -75,8 +75,7 @@ cudnnDataType_t CudnnTypeOf(DataType type);
 class Cudnn {
  public:
   Cudnn();
-  // With `report` and no function: those of a library that stands in for it are put in their
-  // places.
+  // For a stand-in of the library: with `report`, and no functions until the stand-in sets them.
   explicit Cudnn(LibraryReport report) : report_(std::move(report)) {}
 
   // cuDNN marks these deprecated in favour of graphs; they are candidates of their own.

@@ -46,7 +46,7 @@ class CudnnDescriptor {
   Status Finalize();
 
   Result<int64_t> GetInt64(cudnnBackendAttributeName_t name) const;
-  // Values of an enumeration; none where the library does not say.
+  // Values of an enumeration; none if the library reports none.
   template <class T>
   std::vector<T> GetAll(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const {
     std::vector<T> values(static_cast<size_t>(CountOf(name, type)));
@@ -67,7 +67,7 @@ class CudnnDescriptor {
       : cudnn_(&cudnn), descriptor_(descriptor) {}
 
   int64_t CountOf(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const;
-  // How many there are, of which the first `count` are written; 0 if the library does not say.
+  // Returns the number of values and writes the first `count`; 0 if the library reports none.
   int64_t GetRaw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
                  void* values) const;
 

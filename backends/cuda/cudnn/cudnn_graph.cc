@@ -76,7 +76,7 @@ bool CudnnGraph::Allows(const CudnnDescriptor& engine) const {
                                                                 CUDNN_TYPE_NUMERICAL_NOTE);
   bool has_tensor_cores = false;
   for (const cudnnBackendNumericalNote_t note : notes) {
-    // On f32 a tensor core is TF32.
+    // For f32 a tensor core means TF32.
     const bool rounds_inputs = note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
                                note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
     if (terms.is_exact && rounds_inputs) return false;
@@ -232,7 +232,7 @@ Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   for (const Config& other : others) {
     if (known.insert(other).second) configs.push_back(other);
   }
-  // A plan that is compiled takes half a second, in which a hundred others are tried.
+  // Compiling a plan takes half a second, enough to try a hundred other plans.
   std::map<int64_t, bool> is_quick;
   for (const Config& config : configs) {
     const int64_t index = IntegerAt(config, kEngine);

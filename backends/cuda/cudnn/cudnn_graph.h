@@ -46,7 +46,7 @@ struct CudnnQuickPlan {
 struct CudnnEngineTerms {
   bool is_exact = false;          // f32 stays f32: no tensor cores.
   bool is_deterministic = false;  // Sums are the same every time.
-  // Tensor cores only, which multiply operands as they are, neither transformed nor in waves.
+  // Tensor cores only, which multiply operands in place, neither transformed nor in waves.
   bool is_direct = false;
 };
 
@@ -87,17 +87,17 @@ class CudnnGraph {
   // The plan of the first recommendation that has one.
   Result<CudnnPlan> FirstPlan() const;
 
-  // The plan of the first of `choices` that takes the graph with the numbers that were asked
-  // for, compiles nothing and needs little memory; the library is asked for no recommendation.
+  // The plan of the first of `choices` that takes the graph with the requested numerical
+  // properties, compiles nothing and needs little memory; asks the library for no recommendation.
   // kUnsupported if there is none.
   Result<CudnnQuickPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
 
   // Recommendations of engines that compile nothing; none where the library has no answer.
   std::vector<CudnnEngineChoice> QuickRecommendations() const;
 
-  // `addresses` of the tensors that have one, in the order in which they were added to the parts:
-  // of values in host memory, which is read before Run() returns. REQUIRES: the workspace has
-  // plan.workspace_bytes.
+  // `addresses` of the tensors that have one, in the order in which they were added to the parts.
+  // Those of values are in host memory, which is read before Run() returns. REQUIRES: the workspace
+  // has plan.workspace_bytes.
   Status Run(const CudnnPlan& plan, std::span<const void* const> addresses, void* workspace,
              CUstream stream) const;
   // Likewise. REQUIRES: it has three tensors.

@@ -25,12 +25,12 @@ struct CudnnTensor {
   CudnnTensorKind kind = CudnnTensorKind::kOperand;
   int alignment_bytes = kMostAlignmentBytes;
 
-  // Engines ask for no more.
+  // Engines require at most this.
   static constexpr int kMostAlignmentBytes = 16;
 };
 
 // Finalised descriptors, which refer to each other. The library's names of tensors are their
-// numbers, from 1, in the order in which they were added.
+// numbers, from 1, in the order of addition.
 class CudnnGraphParts {
  public:
   using Part = size_t;
@@ -45,7 +45,7 @@ class CudnnGraphParts {
     return CudnnDescriptor::Create(*cudnn_, type);
   }
   Result<Part> Add(CudnnDescriptor described);
-  // In the order in which data flow through them.
+  // In the order of the data flow.
   Status AddOperation(CudnnDescriptor described);
 
   const CudnnDescriptor& operator[](Part part) const { return parts_[part]; }
@@ -55,7 +55,7 @@ class CudnnGraphParts {
 
   const Cudnn& cudnn() const { return *cudnn_; }
   cudnnHandle_t handle() const { return handle_; }
-  // Names of the tensors that have an address, in the order in which they were added.
+  // Names of the tensors that have an address, in the order of addition.
   const std::vector<int64_t>& ids() const { return ids_; }
 
  private:

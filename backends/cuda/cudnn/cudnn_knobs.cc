@@ -163,7 +163,7 @@ std::vector<int64_t> SpreadValues(const KnobRange& range, uint64_t most) {
   const uint64_t taken = std::min(count, most);
   std::vector<int64_t> values;
   for (uint64_t i = 0; i < taken; ++i) {
-    // In more bits than the product of two counts has.
+    // The product of two counts may need more than 64 bits.
     const auto index =
         static_cast<unsigned __int128>(i) * (count - 1) / std::max<uint64_t>(1, taken - 1);
     values.push_back(ValueAt(range, static_cast<uint64_t>(index)));
@@ -179,7 +179,7 @@ std::vector<KnobValues> VariantsOf(std::span<const KnobRange> knobs, uint64_t se
   VariantList variants;
   variants.Add({});
   AddSingleChanges(taken, variants);
-  // They stand behind the one that is all as they come, and behind single changes.
+  // Combinations come after the default of all knobs and after single changes.
   if (1 + SingleChangesOf(taken) + CombinationsOf(taken) <= kMostVariants) {
     AddAllCombinations(taken, variants);
   } else {

@@ -1,5 +1,5 @@
-// Knobs of cuDNN's engines as values: which numbers each takes, which of their combinations are
-// listed, and how a combination is written. Needs neither library nor device.
+// Knobs of cuDNN's engines as values: the range of each, the listed combinations, and their text.
+// Needs neither library nor device.
 #pragma once
 
 #include <cstdint>
@@ -44,20 +44,20 @@ uint64_t CountOf(const KnobRange& range);
 // REQUIRES: index < CountOf(range).
 int64_t ValueAt(const KnobRange& range, uint64_t index);
 
-// At most `most` values, ascending: all, or with both ends as many as that, evenly spread.
-// REQUIRES: most > 0.
+// At most `most` values, ascending: all, or `most` evenly spread ones with both ends. REQUIRES:
+// most > 0.
 std::vector<int64_t> SpreadValues(const KnobRange& range, uint64_t most);
 
-// So many combinations of one engine's knobs are listed at most.
+// Maximum of listed combinations per engine.
 inline constexpr size_t kMostVariants = 128;
 // Limit of variants with one knob changed, where not all combinations are listed.
 inline constexpr size_t kMostSingleChanges = 96;
 
-// Which combinations are worth trying, without repetition, the likely ones first: all as they come,
-// then one knob changed, then several. Combinations that are few are listed whole. Of others every
-// value is there as long as all knobs together have no more than kMostSingleChanges, else some
-// spread over each range; the rest is drawn at random out of everything, by `seed`, so that any
-// value and any combination is tried for some problem.
+// The combinations worth trying, without repetition, the likely ones first: all defaults, then one
+// knob changed, then several. Few combinations are listed whole. Otherwise every single value is
+// listed as long as all knobs together have at most kMostSingleChanges, else some spread over each
+// range. The rest is drawn at random from all combinations, by `seed`, so that some problem tries
+// any value and any combination.
 std::vector<KnobValues> VariantsOf(std::span<const KnobRange> knobs, uint64_t seed);
 
 }  // namespace attune::cuda

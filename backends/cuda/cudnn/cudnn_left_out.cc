@@ -1,4 +1,4 @@
-// In place of everything that uses cuDNN where its headers were missing.
+// Replaces all users of cuDNN if its headers were missing.
 #include "backends/cuda/cudnn/cudnn_solvers.h"
 
 namespace attune::cuda {

@@ -11,7 +11,7 @@
 namespace attune::cuda {
 namespace {
 
-// Raised when graphs are described otherwise: names of tensors, say, which are in the text.
+// Incremented when the description of graphs changes: names of tensors, say, which are in the text.
 constexpr const char* kPlanFormat = "cuDNN plan 1";
 
 Result<CudnnDescriptor> UnfinishedPlan(const Cudnn& cudnn, cudnnHandle_t handle) {

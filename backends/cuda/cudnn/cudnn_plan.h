@@ -30,9 +30,8 @@ struct CudnnPlan {
 Result<CudnnPlan> MakePlan(const Cudnn& cudnn, cudnnHandle_t handle,
                            const CudnnDescriptor& engine_config);
 
-// The plan that JsonOf wrote. kUnsupported, or the library's own error, if the library does not
-// take it back. cuDNN documents nothing about other versions or devices, nor which engines' texts
-// it takes back.
+// The plan that JsonOf wrote. kUnsupported, or the library's own error, if the library rejects it.
+// cuDNN does not document other versions or devices, or which engines' texts it accepts.
 Result<CudnnPlan> PlanFromJson(const Cudnn& cudnn, cudnnHandle_t handle, std::string_view json);
 
 // The library's own text of a plan, which may hold its machine code; empty where it writes none,

@@ -17,7 +17,7 @@ class CudnnSolvers {
   CudnnSolvers();
   ~CudnnSolvers();
 
-  // Those that are added borrow this object and `nvrtc`.
+  // The added solvers borrow this object and `nvrtc`.
   void AddConvsTo(SolverList& solvers, const Lazy<Nvrtc>& nvrtc) const;
   void AddBatchNormsTo(SolverList& solvers) const;
 

@@ -20,7 +20,7 @@ namespace attune::cuda {
 
 struct StandInEngine {
   int64_t index = 0;
-  bool compiles = false;  // At run time, as it says itself.
+  bool compiles = false;  // Reports run-time compilation.
   std::vector<cudnnBackendNumericalNote_t> notes = {};
   std::vector<KnobRange> knobs = {};
   bool makes_plans = true;
@@ -89,7 +89,7 @@ class StandInCudnn {
   // Parts of graphs, in the order of their descriptions.
   std::vector<cudnnBackendDescriptorType_t> operations;
   std::vector<cudnnPointwiseMode_t> pointwise_modes;
-  std::map<cudnnBackendAttributeName_t, int64_t> tensor_ids;  // By attribute of an operation.
+  std::map<cudnnBackendAttributeName_t, int64_t> tensor_ids;  // Keyed by attribute of an operation.
   std::set<int64_t> virtual_ids;
   std::set<int64_t> value_ids;
 
@@ -273,7 +273,7 @@ class StandInCudnn {
       case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
         return Answer(question, Numbers{from.engine->workspace_bytes});
       case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
-        // As the library does: only those that were compiled are written out.
+        // Like the library: only compiled plans have a text.
         if (!from.engine->compiles) return CUDNN_STATUS_NOT_SUPPORTED;
         const std::string text = JsonOf(*from.engine);
         return Answer(question, std::vector<char>(text.begin(), text.end()));

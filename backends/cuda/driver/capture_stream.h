@@ -1,5 +1,5 @@
-// A stream of attune's own to capture launches on, instead of those of the program, to which others
-// may enqueue meanwhile.
+// A stream of attune's own for captures. Other threads may enqueue to the streams of the program at
+// the same time.
 #pragma once
 
 #include <cuda.h>

@@ -97,7 +97,7 @@ class ChipCounters {
   ChipCounters(const Cupti& cupti, CUpti_Profiler_Host_Object* object)
       : cupti_(cupti), object_(object) {}
 
-  // For as long as `counters` stay where they are.
+  // Valid as long as `counters` is unchanged.
   static std::vector<const char*> NamesOf(const std::vector<std::string>& counters) {
     std::vector<const char*> names;
     for (const std::string& counter : counters) names.push_back(counter.c_str());

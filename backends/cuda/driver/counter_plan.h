@@ -18,7 +18,7 @@ struct CounterPlan {
   std::string chip;                   // "GH100"
   std::vector<std::string> counters;  // "dram__bytes_read.sum", in the order of their values.
   std::vector<uint8_t> config_image;
-  size_t passes = 0;  // How often the same work has to run until all of them were counted.
+  size_t passes = 0;  // Number of runs of the same work that count all counters.
 
   friend bool operator==(const CounterPlan&, const CounterPlan&) = default;
 };
@@ -26,12 +26,12 @@ struct CounterPlan {
 // The chips that this CUPTI knows, as NVIDIA calls them: "GA100" (A100), "GH100" (H100, H200).
 Result<std::vector<std::string>> ChipsWithCounters(const Cupti& cupti);
 
-// Those of `counters` that `chip` has not, in their order; kNotFound lists the chips if it is none.
+// Those of `counters` that `chip` lacks, in their order; kNotFound lists the chips if it is none.
 Result<std::vector<std::string>> CountersMissing(const Cupti& cupti, const std::string& chip,
                                                  const std::vector<std::string>& counters);
 
-// kNotFound names all that `chip` has not; kInvalidArgument names those that it has and that cannot
-// be collected as they stand, as "dram__bytes_read" without ".sum". Takes milliseconds.
+// kNotFound names all that `chip` lacks; kInvalidArgument names those that exist but need a suffix,
+// as "dram__bytes_read" without ".sum". Takes milliseconds.
 Result<CounterPlan> PlanCounters(const Cupti& cupti, const std::string& chip,
                                  const std::vector<std::string>& counters);
 

@@ -50,7 +50,7 @@ Result<DeviceCupti> LoadDeviceCupti(const std::string& path) {
   return cupti;
 }
 
-// A structure of parameters that says how large it is.
+// A parameter structure with its own size in it.
 template <class Params>
 Params Sized(size_t size) {
   Params params = {};

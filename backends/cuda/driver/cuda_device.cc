@@ -44,7 +44,7 @@ class CudaBuffer final : public Buffer {
   const size_t size_bytes_;
 };
 
-// Called by a thread of the driver, which must not be asked anything meanwhile.
+// Called by a thread of the driver, in which driver calls are not allowed.
 void CUDA_CB SetOver(void* held) {
   using Flag = std::shared_ptr<std::atomic<bool>>;
   const std::unique_ptr<Flag> over(static_cast<Flag*>(held));
@@ -65,7 +65,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver, const
   ATTUNE_RETURN_IF_ERROR(device->Check(
       driver.cuDevicePrimaryCtxRetain(&device->context_, entry.device), "Cannot create a context"));
   ATTUNE_RETURN_IF_ERROR(device->Enter());
-  // Work of the legacy default stream neither waits for ours nor holds it back.
+  // The legacy default stream and this stream do not wait for each other.
   ATTUNE_RETURN_IF_ERROR(device->Check(
       driver.cuStreamCreate(&device->stream_, CU_STREAM_NON_BLOCKING), "Cannot create a stream"));
   return device;
@@ -87,7 +87,7 @@ Status CudaDevice::Check(CUresult code, std::string_view what) const {
 }
 
 Status CudaDevice::Enter() const {
-  // Most threads are there already, and asking is quicker than entering again.
+  // Most threads have entered already, and the query is quicker than another entry.
   CUcontext current = nullptr;
   if (driver_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context_) return Status::Ok();
   return Check(driver_.cuCtxSetCurrent(context_), "Cannot enter the context");
@@ -144,7 +144,8 @@ Status CudaDevice::AskStream(CUstream stream, const Ask& ask, std::string_view w
 
 Result<uint64_t> CudaDevice::RecordingOf(void* queue) {
   const auto stream = static_cast<CUstream>(queue);
-  // The legacy stream cannot be captured, and must not even be asked while another one is.
+  // The legacy stream cannot be captured, and even a query is an error while another stream is
+  // captured.
   if (stream == CU_STREAM_LEGACY) return 0;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const auto is_capturing = [&] { return driver_.cuStreamIsCapturing(stream, &status); };
@@ -164,7 +165,7 @@ Result<uint64_t> CudaDevice::RecordingOf(void* queue) {
 
 Result<QueueState> CudaDevice::StateOf(void* queue) {
   ATTUNE_ASSIGN_OR_RETURN(const uint64_t recording, RecordingOf(queue));
-  // A stream does not tell its id meanwhile; that of a recording is as good.
+  // A stream has no id during a capture; the id of the recording replaces it.
   if (recording != 0) return QueueState{0, recording};
   const auto stream = static_cast<CUstream>(queue);
   unsigned long long id = 0;

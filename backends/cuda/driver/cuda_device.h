@@ -62,14 +62,14 @@ class CudaDevice final : public RepeatingDevice,
   // Neither enters the context where the driver needs none: a launch does that anyway.
   Result<QueueState> StateOf(void* queue) override;
   Result<uint64_t> RecordingOf(void* queue) override;
-  // By a user object of the graph.
+  // Uses a user object of the graph.
   Status TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
-  // 0 if the driver does not tell.
+  // 0 if the driver does not report it.
   int64_t multiprocessors() const override;
   Result<std::vector<ObservedLaunch>> DryRun(Executable& executable,
                                              const Arguments& arguments) override;
-  // By CUPTI.
+  // Uses CUPTI.
   Result<std::vector<std::vector<double>>> Count(Executable& executable, const Arguments& arguments,
                                                  const std::vector<std::string>& counters) override;
   std::string counter_warning() const override;
@@ -80,7 +80,7 @@ class CudaDevice final : public RepeatingDevice,
   Result<std::unique_ptr<TimedBlock>> MakeBlock(Executable& executable, const Arguments& arguments,
                                                 const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
-  // By NVML.
+  // Uses NVML.
   std::optional<DeviceConditions> Conditions() override;
   Result<std::unique_ptr<EnergyCounter>> OpenEnergyCounter() override;
 
@@ -96,7 +96,7 @@ class CudaDevice final : public RepeatingDevice,
   // True if launches on queues of the program may be replayed: unless ATTUNE_GRAPH_REPLAY was 0
   // when the device was opened.
   bool replays() const { return replays_; }
-  // Where a launch goes: to the caller's queue if the call names one.
+  // The stream of a launch: the caller's queue if the call names one.
   CUstream StreamOf(const Arguments& arguments) const {
     return arguments.queue == nullptr ? stream_ : static_cast<CUstream>(arguments.queue);
   }
@@ -107,7 +107,7 @@ class CudaDevice final : public RepeatingDevice,
       : driver_(driver), entry_(entry), nvrtc_(nvrtc), nvml_(nvml) {}
 
   Status Check(CUresult code, std::string_view what) const;
-  // Ok if `ask`, a call of the driver about `stream`, succeeds. Streams know their context, but for
+  // Ok if `ask`, a driver call about `stream`, succeeds. Streams know their context, except for
   // those that every context has.
   template <class Ask>
   Status AskStream(CUstream stream, const Ask& ask, std::string_view what) const;

@@ -36,7 +36,7 @@ using testing::Lt;
 using testing::Optional;
 using testing::Pair;
 
-// Keeps the device busy for about `clocks` of its cycles; refuses to be captured if told so.
+// Keeps the device busy for about `clocks` of its cycles; refuses capture if told to.
 class Spin final : public Executable {
  public:
   Spin(CudaDevice& device, Module& module, long long clocks, bool capturable = true)
@@ -112,8 +112,8 @@ TEST_F(CudaDeviceTest, TimeIsThatOfOneLaunchWarmAndCold) {
   }
 }
 
-// Reads one value after the other, each at a place that depends on the one before, so that its time
-// is that of the memory they are in: a word in every 512 bytes, which no other fetch brings.
+// Reads one value after the other, each at an address that depends on the value before, so that its
+// time is the latency of their memory: a word in every 512 bytes, which no other fetch brings.
 class Walk final : public Executable {
  public:
   Walk(CudaDevice& device, Module& module, int steps)
@@ -420,7 +420,7 @@ TEST_F(CudaDeviceTest, EveryAnswerOfCublasLtIsFoundAgainByItsFields) {
       ASSERT_TRUE(fields.ok());
       const auto again = product->Algorithm(*fields);
       ASSERT_TRUE(again.ok()) << again.status().ToString();
-      // Not the bytes: some of them mean nothing and differ from process to process.
+      // Not the bytes: some of them are unused and differ from process to process.
       const auto its_fields = product->FieldsOf(again->algo);
       ASSERT_TRUE(its_fields.ok());
       EXPECT_EQ(*its_fields, *fields);

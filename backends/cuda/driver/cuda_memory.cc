@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kMostBlocks = 1024;
-// As `type` of the kernel counts them.
+// In the order of `type` in the kernel.
 constexpr DataType kTypes[] = {DataType::kF64, DataType::kF32, DataType::kF16, DataType::kBf16,
                                DataType::kI32};
 
@@ -204,7 +204,7 @@ Status CudaMemory::Fill(BufferView to, size_t size_bytes, uint16_t pattern) {
   const Driver& driver = device_.driver();
   auto address = reinterpret_cast<CUdeviceptr>(AddressOf(to));
   constexpr const char* kWhat = "Cannot fill memory";
-  // Behind operands of single bytes. The device fills words at even addresses only.
+  // After operands of single bytes. The device fills words at even addresses only.
   if (address % 2 != 0) {
     ATTUNE_RETURN_IF_ERROR(
         Check(driver.cuMemsetD8Async(address, static_cast<unsigned char>(pattern & 0xFF), 1,

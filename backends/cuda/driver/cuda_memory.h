@@ -32,7 +32,7 @@ class CudaMemory final : public MemoryOperations {
   explicit CudaMemory(CudaDevice& device) : device_(device) {}
 
   Status Check(CUresult code, const char* what) const;
-  // Blocks of a grid for `items`, each of which some thread looks at in its turn.
+  // Blocks of a grid for `items`: each thread loops over its share.
   unsigned BlocksFor(int64_t items) const;
 
   CudaDevice& device_;

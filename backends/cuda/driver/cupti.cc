@@ -12,7 +12,7 @@
 namespace attune::cuda {
 namespace {
 
-// CUPTI loads it by this name when it is first asked for a chip, and has no folder to look in.
+// CUPTI loads it by this name at the first query of a chip, and has no folder to look in.
 constexpr const char* kCounterLibrary = "libnvperf_host.so";
 
 // "13.0.1" of 130001.

@@ -1,5 +1,5 @@
-// The host's half of CUPTI, loaded at run time: it knows the counters of chips that need not be
-// here, and needs neither a device nor a driver.
+// The host's half of CUPTI, loaded at run time: it knows the counters of absent chips, and needs
+// neither a device nor a driver.
 #pragma once
 
 #include <cupti_profiler_host.h>
@@ -50,7 +50,7 @@ std::string VersionWarning(uint32_t loaded, std::string_view path);
 
 // The first of `names` (file names or paths) that can be loaded, for the life of the process.
 Cupti LoadCupti(const std::vector<std::string>& names);
-// By its file name, and in the folders where the toolkit puts it.
+// Looks for its file name, and in the folders where the toolkit puts it.
 Cupti LoadCupti();
 
 }  // namespace attune::cuda

@@ -1,4 +1,4 @@
-// In place of cupti.cc and counter_source.cc where CUPTI's headers were missing.
+// Replaces cupti.cc and counter_source.cc if CUPTI's headers were missing.
 #include "backends/cuda/driver/counter_source.h"
 #include "backends/cuda/driver/cupti_report.h"
 

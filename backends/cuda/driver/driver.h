@@ -12,8 +12,8 @@
 
 namespace attune::cuda {
 
-// The functions that are called. cuda.h renames some of them to the version that it declares
-// (cuMemAlloc to cuMemAlloc_v2), and so are they looked up.
+// The driver functions in use. cuda.h renames some of them to the version that it declares
+// (cuMemAlloc to cuMemAlloc_v2), and they are looked up by that name.
 #define ATTUNE_CUDA_DRIVER_FUNCTIONS(X) \
   X(cuInit)                             \
   X(cuDriverGetVersion)                 \
@@ -61,7 +61,7 @@ namespace attune::cuda {
   X(cuFuncSetAttribute)                 \
   X(cuLaunchKernel)
 
-// Those that a driver may lack; null then.
+// Functions that a driver may lack; null then.
 #define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X)    \
   X(cuLaunchCooperativeKernel)                   \
   X(cuLaunchKernelEx)                            \

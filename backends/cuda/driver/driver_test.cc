@@ -1,4 +1,4 @@
-// Drivers that cannot be used, by stand-ins of them, loaded as the real one is.
+// Unusable drivers, as stand-ins that are loaded like the real one.
 #include "backends/cuda/driver/driver.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(LoadDriver, AMachineWithoutOneIsToldWhatBringsIt) {
   ExpectNoDevices(driver);
 }
 
-// A driver that has no words for its errors.
+// A driver without texts for its errors.
 Driver Speechless() {
   Driver driver;
   driver.cuGetErrorName = [](CUresult, const char**) { return CUDA_ERROR_INVALID_VALUE; };

@@ -6,8 +6,8 @@
 
 namespace attune::cuda {
 
-// For libraries of hundreds of megabytes, which a program that never computes on a GPU does not
-// load. Thread-safe; `T` is default-constructed.
+// For libraries of hundreds of megabytes: a program that never computes on a GPU does not load
+// them. Thread-safe; `T` is default-constructed.
 template <class T>
 class Lazy {
  public:

@@ -25,7 +25,7 @@ class LibrarySolver : public Solver {
   // cannot express; kUnavailable where a library is missing.
   Status IsApplicable(const Problem& problem, const Target& target) const override;
 
-  // One config without fields: the library's own first answer, asked for when it is loaded.
+  // One config without fields: the library's own first answer at load time.
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override;
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override;

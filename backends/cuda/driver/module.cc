@@ -13,7 +13,7 @@
 namespace attune::cuda {
 namespace {
 
-// More than any function has: 32764 bytes is the most that they may take together.
+// More than any function has: its parameters take at most 32764 bytes together.
 constexpr size_t kMostParameters = 32764;
 
 using Extents = std::array<unsigned, 3>;

@@ -23,7 +23,7 @@ struct LaunchShape {
   unsigned block[3] = {1, 1, 1};
   unsigned shared_bytes = 0;    // Dynamic shared memory.
   bool is_cooperative = false;  // All blocks run at once, so that they may wait for each other.
-  // Blocks of a cluster, if the launch says so and not the code; all 0 otherwise.
+  // Blocks of a cluster, if the launch sets it and not the code; all 0 otherwise.
   std::array<unsigned, 3> cluster = {0, 0, 0};
 };
 
@@ -37,7 +37,7 @@ bool HasVariables(const Artifact& cubin);
 // REQUIRES: the context of the function is current.
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape);
 
-// kUnsupported, with both numbers, if the blocks of a cooperative launch do not run at once on this
+// kUnsupported, with both numbers, if the blocks of a cooperative launch cannot run at once on this
 // device, or the driver has no such launches. Ok for other launches. REQUIRES: as above.
 Status CheckBlocksFit(const Driver& driver, CUfunction function, const LaunchShape& shape,
                       int multiprocessors);
@@ -57,7 +57,8 @@ class Module {
   // earlier requests.
   Result<CUfunction> Function(const std::string& name, unsigned shared_bytes);
 
-  // How many parameters a function has; none where the driver does not tell (before CUDA 12.4).
+  // The number of parameters of a function; none where the driver does not report it (before CUDA
+  // 12.4).
   std::optional<size_t> ParameterCount(CUfunction function) const;
 
   // Enqueues one launch; `arguments` are addresses of the values.
@@ -71,7 +72,7 @@ class Module {
   CudaDevice& device_;
   CUmodule module_ = nullptr;
   std::mutex mutex_;                              // Guards shared_bytes_.
-  std::map<std::string, unsigned> shared_bytes_;  // That a function was made ready for.
+  std::map<std::string, unsigned> shared_bytes_;  // Ready amount per function.
 };
 
 }  // namespace attune::cuda

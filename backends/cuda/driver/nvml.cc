@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kMaxVersionBytes = 96;
 constexpr double kMilliwattsPerWatt = 1000;
 
-// By the number of the bit.
+// Indexed by bit.
 constexpr std::array<std::string_view, 9> kReasons = {"gpu_idle",
                                                       "applications_clocks_setting",
                                                       "sw_power_cap",

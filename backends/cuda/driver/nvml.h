@@ -17,7 +17,7 @@ namespace attune::cuda {
 // afterwards.
 class Nvml {
  public:
-  // As the driver calls it.
+  // By the driver's name for it.
   Nvml() : Nvml("libnvidia-ml.so.1") {}
   // A file name or a path.
   explicit Nvml(const std::string& library);
@@ -51,8 +51,8 @@ class Nvml {
   nvmlDeviceGetCurrentClocksEventReasons* clocks_event_reasons_ = nullptr;
 };
 
-// NVML's bits as DeviceConditions has them, ascending: "gpu_idle", "sw_power_cap"; "bit_40" for one
-// that has no word yet.
+// NVML's bits by the names in DeviceConditions, ascending: "gpu_idle", "sw_power_cap"; "bit_40" for
+// a bit without a name.
 std::vector<std::string> ClockReasons(uint64_t bits);
 
 }  // namespace attune::cuda

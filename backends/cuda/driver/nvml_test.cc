@@ -1,4 +1,4 @@
-// NVML by stand-ins of it, loaded as the real one is.
+// Stand-ins of NVML, loaded like the real one.
 #include "backends/cuda/driver/nvml.h"
 
 #include <cstdlib>

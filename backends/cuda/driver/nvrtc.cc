@@ -41,7 +41,7 @@ class Program {
         "cannot take the source");
   }
 
-  // Before it is compiled: one of the kernels that it has to have.
+  // Before compilation: requests a kernel by name expression.
   Status Want(const std::string& name_expression) {
     return Check(nvrtc_.nvrtcAddNameExpression(program_, name_expression.c_str()),
                  "does not take the name of a kernel");

@@ -41,14 +41,14 @@ struct Nvrtc {
 std::string CompilerArch(const std::string& arch);
 
 // The recipe of `source` for `arch` ("sm_90"), with further options such as "-DN=4", separated by
-// single spaces, and kernels that it has to have (Joined). kUnavailable without a compiler: its
-// version is part of the recipe.
+// single spaces, and required kernels (Joined). kUnavailable without a compiler: its version is
+// part of the recipe.
 Result<BuildRecipe> MakeRecipe(const Nvrtc& nvrtc, std::string source, std::string options,
                                const std::string& arch);
 
-// A cubin, which may have symbols behind it (instances.h). kInvalidArgument holds the compiler's
-// log; kUnsupported names an architecture that this compiler does not know; kUnavailable if there
-// is no compiler.
+// A cubin, optionally followed by symbols (instances.h). kInvalidArgument holds the compiler's log;
+// kUnsupported names an architecture that this compiler does not know; kUnavailable if there is no
+// compiler.
 Result<Artifact> BuildCubin(const Nvrtc& nvrtc, const BuildRecipe& recipe);
 
 }  // namespace attune::cuda

@@ -100,7 +100,7 @@ class ReplayedExecutable final : public Executable {
     return counted_.front();
   }
 
-  // For one more graph, after one that is not used any more has gone.
+  // True if there is room for one more graph, after removing a stale one if needed.
   bool HasRoom() {
     if (graphs_.size() < kMostReplayedGraphs) return true;
     if (launches_ - graphs_.back().last_launch <= kStaleAfterLaunches) return false;
@@ -157,7 +157,7 @@ class ReplayedExecutable final : public Executable {
     ForgetGraphs();
   }
 
-  // Those that are executed are gone when that is over.
+  // Graphs in execution are freed after it.
   void ForgetGraphs() {
     if (graphs_.empty()) return;
     (void)device_.Enter();
@@ -173,7 +173,7 @@ class ReplayedExecutable final : public Executable {
   int direct_launches_ = 0;
   int64_t quickest_ns_ = std::numeric_limits<int64_t>::max();
   LaunchKey key_;  // For the launch in progress; kept to reuse its memory.
-  // Those that were used last come first.
+  // Most recently used first.
   std::list<Counted> counted_;
   std::list<Graphed> graphs_;
 };

@@ -73,13 +73,13 @@ class NotingDriver {
   std::map<CUstream, CUstreamCaptureStatus> captured_by_program;
   CUresult end_of_capture = CUDA_SUCCESS;
   CUresult answer_of_replays = CUDA_SUCCESS;
-  CUresult answer_of_graphs = CUDA_SUCCESS;                          // To being made.
+  CUresult answer_of_graphs = CUDA_SUCCESS;                          // When a graph is made.
   std::vector<CUgraphNodeType> nodes = {CU_GRAPH_NODE_TYPE_KERNEL};  // In captured graphs.
   std::vector<CUstreamCaptureMode> modes;                            // One for each capture.
   bool is_capturing = false;
-  std::vector<CUstream> captures;                         // On which streams.
+  std::vector<CUstream> captures;                         // Streams of the captures.
   std::vector<std::pair<CUgraphExec, CUstream>> replays;  // Graph and stream of each.
-  std::set<CUgraphExec> graphs;                           // That exist.
+  std::set<CUgraphExec> graphs;                           // Existing ones.
 
  private:
   void FillStreams() {

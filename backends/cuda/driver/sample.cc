@@ -88,7 +88,7 @@ Status MakeGraph(const Driver& driver, CUstream stream, const std::function<Stat
   return graph.Make(captured.graph());
 }
 
-// Waits for the launches of `spans`, of which there are `launches` in all.
+// Waits for the `launches` launches of all `spans`.
 Result<double> AwaitLaunchNs(const Driver& driver, CUstream stream, const std::vector<Span>& spans,
                              int launches) {
   ATTUNE_RETURN_IF_ERROR(

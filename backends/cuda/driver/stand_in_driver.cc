@@ -1,6 +1,6 @@
-// A libcuda.so.1 for tests without a GPU: it has every function that attune calls, all of which
-// refuse with STAND_IN_REFUSAL, but for the version, which is STAND_IN_VERSION. With
-// STAND_IN_PARTIAL it has the version alone. Files linked with it may define any of the others.
+// A libcuda.so.1 for tests without a GPU. It has every function that attune calls. All refuse with
+// STAND_IN_REFUSAL, except for the version, which is STAND_IN_VERSION. With STAND_IN_PARTIAL it has
+// the version only. Files linked with it may define any of the others.
 
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/stand_in_functions.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #define STAND_IN_TEXT(NAME) #NAME
-// Defines the names of the library's header, as they are looked up. In assembly, because their
-// types are that header's and one answer is for all. Weak, so that files linked with them may
+// Defines the names of the library's header, as they are looked up. In assembly, because the header
+// gives them different types and all have one answer. Weak, so that files linked with them may
 // define any of them.
 #define STAND_IN_FUNCTION(NAME) \
   asm(".weak " STAND_IN_TEXT(NAME) "\n.set " STAND_IN_TEXT(NAME) ", StandInRefuses");

@@ -1,4 +1,4 @@
-// A libnvrtc.so.13 for tests: one of another version, every function of which refuses.
+// A libnvrtc.so.13 for tests: every function refuses, and the version is another one.
 
 #include "backends/cuda/driver/nvrtc.h"
 #include "backends/cuda/driver/stand_in_functions.h"

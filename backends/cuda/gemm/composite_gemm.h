@@ -15,9 +15,9 @@
 
 namespace attune::cuda {
 
-// There are several ways, each with an inner product of its own. A config is the way, in a field of
-// the solver's, and beyond that the fields of an algorithm for the inner product; without them it
-// is the library's first answer. Subclasses say which ways there are and run kernels of their own
+// There are several ways, each with an inner product of its own. A config is the way, in a field
+// named by the solver, and optionally the fields of an algorithm for the inner product; without
+// them it is the library's first answer. Subclasses list the ways and run kernels of their own
 // around the inner product.
 class CompositeGemm : public LibrarySolver {
  public:

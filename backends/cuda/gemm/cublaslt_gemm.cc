@@ -66,7 +66,7 @@ SolverTraits TraitsOf(std::string description) {
   return traits;
 }
 
-// Which product of the operands as they are is handed to the library; or kUnsupported.
+// The product in place that the library computes; or kUnsupported.
 using ProductOf = Result<Gemm> (*)(const Gemm& gemm);
 
 Result<Gemm> AsGiven(const Gemm& gemm) { return gemm; }

@@ -1,4 +1,4 @@
-// cuBLASLt as a solver, for a product as it is given and for a batch as one product.
+// cuBLASLt as a solver, for a product in place and for a batch as one product.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,8 @@
 
 namespace attune::cuda {
 
-// `cuda.cublaslt-gemm`: the config without fields is the library's own first answer, asked for when
-// it is loaded; every other config holds all fields of one algorithm (docs/formats/candidate.md).
-// Borrows `lt`.
+// `cuda.cublaslt-gemm`: the config without fields is the library's own first answer at load time;
+// every other config holds all fields of one algorithm (docs/formats/candidate.md). Borrows `lt`.
 std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt);
 
 // `cuda.folded-cublaslt-gemm`: the same for batches that are one product of the same memory

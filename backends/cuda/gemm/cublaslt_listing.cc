@@ -16,8 +16,8 @@ constexpr int kMaxAnswers = 64;
 constexpr int kSplits[] = {2, 4, 3, 8, 6, 5, 16, 12, 32, 64};
 // A shorter part of k is over before its pipeline is full.
 constexpr int64_t kShortestPart = 64;
-// So many outputs are two tiles of the largest size (256 x 128) for each multiprocessor of the
-// largest devices: there a split has nothing to win.
+// Two tiles of the largest size (256 x 128) for each multiprocessor of the largest devices: with so
+// many outputs a split cannot win.
 constexpr double kOutputsOfBusyDevice = 2.0 * 256 * 128 * 132;
 // Ids with fields that span more combinations are listed at custom option 0 only: checking one
 // combination takes about a microsecond.
@@ -143,7 +143,7 @@ class Lister {
     return schemes;
   }
 
-  // Those of kSplits that may be worth something for this product.
+  // The kSplits that may be useful for this product.
   std::vector<int> UsefulSplits() const {
     const Gemm& gemm = product_.gemm();
     const double outputs = static_cast<double>(gemm.m) * static_cast<double>(gemm.n) *
@@ -226,10 +226,10 @@ class Lister {
     return Status::Ok();
   }
 
-  // Which of the accepted ones are varied in one way.
+  // The part of the accepted algorithms that is varied in one way.
   struct Share {
     int most = 0;
-    int offset = 0;  // So that other ways take others.
+    int offset = 0;  // Lets other ways vary others.
   };
 
   // Adds the variants that `change` makes of evenly spaced algorithms, as far as the library
@@ -259,7 +259,7 @@ class Lister {
 
   const CublasLt& lt_;
   const CublasLtProduct& product_;
-  std::vector<Accepted> accepted_;  // By AddSpace.
+  std::vector<Accepted> accepted_;  // Filled by AddSpace.
   std::set<Config> seen_;
   std::vector<Config> found_;
 };

@@ -31,7 +31,7 @@ class CublasLtListingTest : public ::testing::Test {
     EXPECT_TRUE(listed.ok()) << listed.status().message();
     return listed.ok() ? *listed : std::vector<Config>();
   }
-  // An answer by algorithm 1 is always first.
+  // The library always answers with algorithm 1 first.
   void Know(const MadeAlgorithm& made) {
     library_.algorithms = {made};
     cublasLtMatmulAlgo_t answer = StandInCublasLt::Initialised(made.id);
@@ -112,7 +112,7 @@ TEST_F(CublasLtListingTest, EveryTileIsSplitInEveryWayThatMayBeWorthSomething) {
             << tile << " " << split << " " << reduction;
       }
     }
-    // Those of the answer alone.
+    // Only the answer has these.
     EXPECT_EQ(found.contains({tile, 16, kInPlace}), tile == 7);
   }
 }
@@ -168,7 +168,7 @@ TEST_F(CublasLtListingTest, WhatIsVariedIsLimitedAndComesFromAllOverTheTiles) {
     split_tiles.insert(IntegerAt(config, "tile"));
   }
 
-  // The answer's own are besides.
+  // Plus the answer's own splits.
   EXPECT_GT(split_count, kMaxVariantsPerId / 2);
   EXPECT_LE(split_count, kMaxVariantsPerId + 2 * 10);
   EXPECT_GT(split_tiles.size(), 200u);

@@ -132,9 +132,9 @@ std::optional<cublasLtEpilogue_t> EpilogueOf(const Gemm& gemm) {
   return std::nullopt;
 }
 
-// The ways to add the partial sums of a product that is split along k. A strict one accumulates in
-// f32 or wider, so sums that were rounded to a narrower C are none of it; by default the library
-// adds such sums, too. In place it adds in the order in which blocks end.
+// The ways to add the partial sums of a product that is split along k. A strict product accumulates
+// in f32 or wider, which excludes sums rounded to a narrower C; by default the library adds such
+// sums, too. In place it adds in the order in which blocks end.
 uint32_t AllowedReductions(const Gemm& gemm) {
   uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
   if (SizeBytes(gemm.c_type) < sizeof(float)) schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -143,9 +143,9 @@ uint32_t AllowedReductions(const Gemm& gemm) {
 }
 
 // Integers are multiplied as words of four, without an epilogue (NVIDIA's documentation of
-// cublasLtMatmul). Their operands begin at words, because those of i32 do. Which storage orders and
-// extents it multiplies, tensor cores those with the index of the sum innermost and m and k of
-// whole words, is the library's answer.
+// cublasLtMatmul). Their operands begin at words, because those of i32 do. The library's answer
+// decides which storage orders and extents it multiplies; tensor cores take those with the index of
+// the sum innermost and m and k of whole words.
 Status CheckIntegers(const Gemm& gemm) {
   constexpr int64_t kWord = 4;
   if (gemm.bias != Bias::kNone || gemm.activation != Activation::kNone) {

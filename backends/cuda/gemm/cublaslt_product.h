@@ -1,4 +1,4 @@
-// A Gemm in cuBLASLt's words: the operation, the layouts, and which algorithms there are for them.
+// A Gemm in cuBLASLt's terms: the operation, the layouts, and the algorithms for them.
 #pragma once
 
 #include <cublasLt.h>
@@ -47,11 +47,11 @@ class CublasLtProduct {
   // REQUIRES: CheckCublasLtTakes(gemm) is ok.
   static Result<CublasLtProduct> Create(const CublasLt& lt, cublasLtHandle_t handle,
                                         const Gemm& gemm);
-  // With the handle of the context that is current in this thread, `context`.
+  // Uses the handle of `context`. REQUIRES: `context` is current in this thread.
   static Result<CublasLtProduct> On(const CublasLt& lt, CUcontext context, const Gemm& gemm);
 
-  // At most `count` of the library's answers for this product, best guess first; those that it says
-  // will not work are left out. kUnsupported if it has none.
+  // At most `count` of the library's answers for this product, best guess first, without those that
+  // it reports as unusable. kUnsupported if it has none.
   Result<std::vector<cublasLtMatmulHeuristicResult_t>> Heuristics(int count) const;
 
   // The algorithm with the fields of `config` (see docs/formats/candidate.md), checked by the

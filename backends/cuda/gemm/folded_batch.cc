@@ -7,7 +7,7 @@
 namespace attune::cuda {
 namespace {
 
-// In which order lines (columns, or rows) of a batch are one sequence.
+// The order that makes the lines (columns, or rows) of a batch one sequence.
 enum class Order {
   kByProduct,  // All lines of the first product, then all of the second.
   kByLine,     // The first lines of all products, then the second ones.

@@ -76,12 +76,12 @@ TEST(FoldedBatchTest, WhatIsNoSingleProductIsRefusedWithTheReason) {
       {"gemm@1{m=5,n=3,k=7,batch=4,sa=0,sb=30}", "no single sequence"},
       // Both are sequences, in orders that differ.
       {"gemm@1{m=5,n=3,k=7,ldb=32,batch=4,sa=0,sb=8}", "no single sequence"},
-      // Columns of B that lie behind one another, in C that interleaves, and transposed.
+      // Contiguous columns of B, in C that interleaves, and transposed.
       {"gemm@1{m=5,n=3,k=7,tb=t,batch=4,sa=0}", "no single sequence"},
       {"gemm@1{m=5,n=3,k=7,tb=t,ldb=11,batch=4,sa=0,sb=3}", "no single sequence"},
       // Columns that overlap in B.
       {"gemm@1{m=5,n=1,k=7,batch=4,sa=0,sb=3}", "no single sequence"},
-      // Rows of C lie behind one another only where its matrices interleave.
+      // Rows of C are contiguous only where its matrices interleave.
       {"gemm@1{m=5,n=3,k=7,ta=t,batch=4,sb=0}", "no single sequence"},
       {"gemm@1{m=5,n=3,k=7,ldc=20,batch=4,sb=0,sc=5}", "no single sequence"},
       {"gemm@1{m=5,n=3,k=7,batch=4,sa=0,bias=column}", "bias"},

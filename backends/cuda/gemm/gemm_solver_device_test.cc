@@ -73,7 +73,7 @@ const HostileCase kCases[] = {
     {kFoldedByAny, "gemm@1{m=65,n=33,k=129,lda=455,ldc=457,batch=7,sa=65,sb=0,sc=65,math=tf32}"},
 };
 
-// Where tensor cores multiply f8: Hopper in one storage order and in whole words of 16 bytes.
+// Shapes that tensor cores take for f8: Hopper in one storage order and in whole words of 16 bytes.
 const HostileCase kCasesOfF8[] = {
     {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,type=f8e4m3,ctype=bf16}"},
     {kPlain, "gemm@1{m=512,n=384,k=4096,ta=t,type=f8e4m3,ctype=f16,alpha=other,beta=other}"},
@@ -89,8 +89,8 @@ const HostileCase kCasesOfF8[] = {
     {kSplit, "gemm@1{m=64,n=48,k=1040,ta=t,type=f8e4m3,ctype=f32,bias=row,act=gelu,beta=other}"},
 };
 
-// In the storage order and the words of four that all tensor cores take for i8, and problems that
-// are brought into them.
+// Shapes in the storage order and the words of four that all tensor cores take for i8, and problems
+// that solvers bring into them.
 const HostileCase kCasesOfI8[] = {
     {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,type=i8,ctype=i32}"},
     {kPlain, "gemm@1{m=512,n=384,k=4096,ta=t,type=i8,ctype=i32,alpha=other,beta=other}"},
@@ -140,7 +140,7 @@ TEST_F(GemmSolverDeviceTest, ProductsOfI8AreExact) {
   for (const HostileCase& each : kCasesOfI8) ExpectRight(each);
 }
 
-// Operands that begin where the problem says and nowhere better.
+// Operands with exactly the alignment of the problem.
 TEST_F(GemmSolverDeviceTest, NothingOfBetterAlignedOperandsRunsOnOthers) {
   const Solver& plain = *solvers_.at(kPlain);
   const Problem aligned = *ParseProblem("gemm@1{m=256,n=192,k=320,type=bf16}");

@@ -24,7 +24,7 @@ constexpr const char* kVersion = "gemm_version";
 constexpr const char* kGemmFields = "fields";
 constexpr std::string_view kNoFields = "none";
 
-// "<mark> <bytes of the first>\n", then both one behind the other.
+// "<mark> <bytes of the first>\n", then both, one after the other.
 constexpr std::string_view kMark = "attune-two-programs";
 
 std::string Framed(const std::string& first, const std::string& second) {
@@ -87,7 +87,7 @@ const T* Find(const Config& config, std::string_view name) {
   return found == config.end() ? nullptr : std::get_if<T>(&found->second);
 }
 
-// Those that can be named.
+// The configs that have a name.
 std::vector<Config> Naming(const SolverId& solver, const std::vector<Config>& configs) {
   std::vector<Config> naming;
   for (const Config& config : configs) {
@@ -142,7 +142,7 @@ Result<Config> InnerProducts::DefaultConfig(const Gemm& gemm, const Target& targ
 Result<std::vector<Config>> InnerProducts::Configs(const Gemm& gemm, const Target& target) const {
   std::vector<std::vector<Config>> lists;
   for (const Solver* solver : Taking(gemm, target)) {
-    // A space that cannot be made is the solver's matter: the others remain.
+    // A space that cannot be made concerns its solver only: the others remain.
     const Result<ConfigSpace> space = solver->Space(gemm, target);
     if (!space.ok()) continue;
     std::vector<Config> configs;

@@ -14,16 +14,15 @@
 
 namespace attune::cuda {
 
-// A config has `gemm`, the solver's name, which ends the record when that solver's library or
-// kernel file is another one; `gemm_version`; and `fields`, its config as a word:
-// TILE_M:64.TILE_N:32, or `none`.
+// A config has `gemm`, the solver's name, which invalidates the record when that solver's library
+// or kernel file changes; `gemm_version`; and `fields`, its config as a word: TILE_M:64.TILE_N:32,
+// or `none`.
 struct InnerProduct {
   const Solver& solver;
   Config config;
 };
 
-// The solvers that a product inside of another candidate may be computed by. Thread-safe, as they
-// are.
+// The solvers that may compute a product inside of another candidate. Thread-safe, as they are.
 class InnerProducts {
  public:
   // Limits of the configs per solver, and of all. Each costs a build, and the work around the
@@ -43,8 +42,8 @@ class InnerProducts {
   // The default of each, then the second of each, and so on.
   Result<std::vector<Config>> Configs(const Gemm& gemm, const Target& target) const;
 
-  // kUnsupported if there is no such solver here, or not of that version, or the text of its config
-  // is none.
+  // kUnsupported if there is no such solver here in that version, or if the text of its config is
+  // invalid.
   Result<InnerProduct> Named(const Config& config) const;
 
   // The recipe of `gemm` for the solver and config that `config` names. kUnsupported as above, and

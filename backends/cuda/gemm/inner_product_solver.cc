@@ -13,9 +13,9 @@ SolverTraits TraitsOf(std::string operator_name, std::string description) {
   traits.operator_name = std::move(operator_name);
   traits.ieee_special_values = traits.operator_name == "gemm";
   traits.compiles = true;
-  // Which solver and config the product has differs from size to size.
+  // The solver and config of the product differ from size to size.
   traits.dynamic = false;
-  // As that of solvers that call cuBLASLt.
+  // The traits of solvers that call cuBLASLt.
   traits.deterministic = false;
   return traits;
 }

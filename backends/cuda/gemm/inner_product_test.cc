@@ -83,7 +83,7 @@ TEST(InnerProductsTest, AConfigIsFoundAgainByItsWords) {
   }
 }
 
-// As it stands, and without its version: by that, an edited kernel file ends the record.
+// The plain name without a version: an edited kernel file invalidates the record by that name.
 TEST(InnerProductsTest, AConfigHasTheNameOfItsSolver) {
   const Config config = *ConfigNaming({"cuda.gemm-tensor", 3}, {{"TILE_M", int64_t{64}}});
 

@@ -54,7 +54,7 @@ class PaddedExecutable final : public Executable {
     return layout_.CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
 
-  // As cuBLASLt's own.
+  // The same as cuBLASLt's solver.
   bool is_concurrent() const override { return gemm_.bias == Bias::kNone; }
 
   Status Run(const Arguments& arguments) override {
@@ -86,7 +86,8 @@ class PaddedExecutable final : public Executable {
   }
 
  private:
-  // Where the product finds each operand: in the scratch memory, one behind the other, if copied.
+  // The address of each operand for the product: in the scratch memory, one after the other, if
+  // copied.
   std::array<std::byte*, 3> Places(std::array<std::byte*, 3> places, std::byte* scratch) const {
     for (const GemmOperand which : {kA, kB, kC}) {
       if (!layout_.is_copied[which]) continue;
@@ -118,7 +119,7 @@ SolverTraits Traits() {
   traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.compiles = true;
-  // As cuBLASLt's own.
+  // The traits of cuBLASLt's solver.
   traits.deterministic = false;
   return traits;
 }

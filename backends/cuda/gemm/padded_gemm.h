@@ -11,7 +11,7 @@
 namespace attune::cuda {
 
 // cuBLASLt on copies of the operands (padded_layout.h), made by one launch before the product and,
-// where C is copied, one behind it. A config is the `padding`, and beyond that the fields of an
+// where C is copied, one after it. A config is the `padding`, and optionally the fields of an
 // algorithm for the padded product; without them it is the library's first choice. Borrows both.
 std::unique_ptr<const Solver> MakePaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc);
 

@@ -36,7 +36,7 @@ bool HasFullExtents(const Gemm& gemm) {
   return gemm.m % step == 0 && gemm.n % step == 0 && gemm.k % step == 0;
 }
 
-// Packs operand `which` of `gemm` with columns of whole words.
+// Packs operand `which` of `gemm` with columns in whole words.
 void Pack(Gemm& gemm, GemmOperand which) {
   const StoredMatrix matrix = StoredAs(gemm, which);
   const int64_t leading = RoundUp(matrix.rows, Step(gemm));

@@ -13,12 +13,12 @@
 
 namespace attune::cuda {
 
-// A matrix as it is stored, in elements.
+// A stored matrix, in elements.
 struct StoredMatrix {
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t leading = 0;
-  int64_t stride = 0;    // From one matrix of the batch to the next.
+  int64_t stride = 0;    // From matrix to matrix.
   int64_t matrices = 0;  // 1 if the batch shares it.
   int element_bytes = 0;
 
@@ -42,8 +42,8 @@ struct PaddedLayout {
 
 // The ways to pad `gemm`, best guess first; none if every column starts at a multiple of 16 bytes
 // already.
-//   all      every operand with columns that do not is copied
-//   inputs   C is computed in place; there if A or B is copied beside it
+//   all      copies every operand with columns that do not
+//   inputs   computes C in place; exists if A or B is copied beside it
 //   filled   extents become multiples of 16 bytes, too, with zeros: for kernels that have no
 //            cheap way to handle the rest of a tile. Not with a bias, which has no room for that.
 std::vector<std::string> PaddingNames(const Gemm& gemm);

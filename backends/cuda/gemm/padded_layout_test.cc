@@ -121,7 +121,7 @@ TEST(PaddedLayoutTest, CopiesKeepToTheirLimit) {
 }
 
 TEST(PaddedLayoutTest, WithoutAWordTheLimitIsAGigabyte) {
-  // Copies of A and B of 512 MiB each keep to it, and that of C beside them does not.
+  // Copies of A and B of 512 MiB each are within the limit, a copy of C in addition is not.
   EXPECT_EQ(*PossiblePaddings(Bf16(16383, 16383, 16383)), Names{"inputs"});
   EXPECT_THAT(PossiblePaddings(Bf16(4096, 4096, 4096)).status().message(),
               testing::HasSubstr("multiple of 16 bytes already"));

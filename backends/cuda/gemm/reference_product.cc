@@ -16,10 +16,10 @@
 namespace attune::cuda {
 namespace {
 
-// As in the kernels.
+// The same as in the kernels.
 constexpr int64_t kTile = 64;
 constexpr unsigned kThreads = 256;
-// Enough for any device to be busy; tiles beyond are taken in turn.
+// Enough to keep any device busy; blocks loop over further tiles.
 constexpr int64_t kMostBlocks = 1 << 20;
 // The kernels add two positions, one of which may be -2^30 (outside): the sum must stay negative.
 constexpr int64_t kMostPixels = int64_t{1} << 28;
@@ -148,8 +148,8 @@ struct ConvVolumes {
   const Conv& conv;
 };
 
-// image(channel, position) = sum over (channel of `other`, tap) of weights * other, but for which
-// weights and which positions meet.
+// image(channel, position) = sum over (channel of `other`, tap) of weights * other. The caller sets
+// the strides that make weights and positions meet.
 ReferenceProduct ImageProduct(const ConvVolumes& volumes, const Volume& image,
                               const Volume& other) {
   ReferenceProduct product = {};
@@ -226,7 +226,7 @@ ReferenceProduct WeightsFromImages(const ConvVolumes& volumes) {
 Status CheckPositions(const Conv& conv) {
   const Spatial out = OutputExtent(conv);
   for (size_t i = 0; i < 3; ++i) {
-    // Beyond every position, of taps beside the image included.
+    // Above every position, including taps beside the image.
     const int64_t most = std::max(conv.in[i], out[i]) + 2 * conv.pad[i] +
                          conv.filter[i] * conv.dilation[i] + conv.stride[i];
     if (most > kMostPixels) {

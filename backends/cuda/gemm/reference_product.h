@@ -1,4 +1,4 @@
-// References as products for a device: which factor lies where, and the kernels that multiply.
+// References as products for a device: the layout of the factors, and the kernels that multiply.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ Result<ReferencePlan> PlanOf(const Problem& problem);
 // views are addresses.
 ReferenceProduct BoundTo(const ReferencePlan& plan, const Arguments& arguments);
 
-// Blocks for all of it; each takes some tiles of the output in turn.
+// Blocks for the whole product; each loops over some tiles of the output.
 LaunchShape ShapeOf(const ReferenceProduct& product);
 
 }  // namespace attune::cuda

@@ -23,11 +23,12 @@ enum ReferenceActivation {
   kReferenceSigmoid
 };
 
-// One factor of the products. Its two indices, k and that of the output (m or n), are counted in
-// four digits: an outer one without end, and three inner ones, the last fastest. Together they name
-// a position on three axes, digit_of_k * k_at + digit_of_output * out_at + at, which is divided by
-// `divisor`. Where it does not divide or is not below `extent`, the factor is 0. So all that
-// gathers windows of images, in either direction, is this; matrices have no inner digits.
+// One factor of the products. Its two indices, k and that of the output (m or n), are split into
+// four digits: an unlimited outer digit, and three inner digits, the last fastest. Together they
+// give a position on three axes, digit_of_k * k_at + digit_of_output * out_at + at, which is
+// divided by `divisor`. Where it does not divide or is not below `extent`, the factor is 0. This
+// covers everything that gathers windows of images, in either direction; matrices have no inner
+// digits.
 struct Factor {
   const void* from;
   int type;
@@ -38,7 +39,7 @@ struct Factor {
   int divisor[3], extent[3];
 };
 
-// Where an element of the output lies, or its bias.
+// The location of an element of the output, or of its bias.
 struct Destination {
   long long product, m, n;  // For each step of the outer digits.
   long long step[3];        // For each step of the inner digits of n.
@@ -52,7 +53,7 @@ struct ReferenceProduct {
   int n_extents[3], k_extents[3];  // Inner digits.
   Destination to_place, bias_place;
   double* to;
-  const void* initial;  // Laid out as `to`; null: beta means nothing.
+  const void* initial;  // Laid out as `to`; null: beta is ignored.
   const void* bias;     // Null: none.
   int output_type;      // Element type of `initial` and `bias`.
   int activation;

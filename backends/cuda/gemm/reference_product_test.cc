@@ -20,7 +20,7 @@
 namespace attune::cuda {
 namespace {
 
-// The reference of `data` as the kernels compute it, each of `blocks` blocks some tiles in turn.
+// The reference of `data` as the kernels compute it: each of `blocks` blocks loops over some tiles.
 std::vector<double> Computed(const Problem& problem, const ProblemData& data, unsigned blocks) {
   std::vector<double> reference(data.reference().size(), std::numeric_limits<double>::quiet_NaN());
   std::vector<BufferView> views;

@@ -92,7 +92,7 @@ SolverTraits Traits() {
   traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.compiles = true;
-  // As cuBLASLt's own.
+  // The traits of cuBLASLt's solver.
   traits.deterministic = false;
   return traits;
 }

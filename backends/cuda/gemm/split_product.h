@@ -24,7 +24,7 @@ struct SplitProduct {
   Gemm product;  // All parts as one batch; its C are the partial sums.
   // The rest of k beyond equal parts, if any: a product of its own, added to the first partial sum.
   std::optional<Gemm> rest;
-  int64_t rest_a = 0;  // Where its A and B begin.
+  int64_t rest_a = 0;  // Start of its A and B.
   int64_t rest_b = 0;
   PartialSums sums = {};  // Without addresses, alpha and beta.
   size_t sums_bytes = 0;  // All partial sums: f32, and f64 for f64.

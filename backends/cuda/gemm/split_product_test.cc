@@ -110,7 +110,7 @@ TEST(SplitProductTest, WhatThePartsLeavePromisesNoMoreThanItsAddressKeeps) {
   ASSERT_TRUE(split.rest.has_value());
   EXPECT_EQ(split.rest_a, 1036 * 35);
   EXPECT_EQ(split.rest_b, 1036 * 19);
-  EXPECT_EQ(split.rest->alignment_bytes, 8);  // 1036 * 2 * 35 is a multiple of no more.
+  EXPECT_EQ(split.rest->alignment_bytes, 8);  // The largest power of 2 in 1036 * 2 * 35.
 }
 
 TEST(SplitProductTest, CountsThatFillTheDeviceOnceComeFirst) {

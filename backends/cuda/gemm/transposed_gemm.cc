@@ -32,7 +32,7 @@ class TransposedExecutable final : public Executable {
     return layout_.CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
 
-  // As cuBLASLt's own.
+  // The same as cuBLASLt's solver.
   bool is_concurrent() const override { return layout_.inner.bias == Bias::kNone; }
 
   Status Run(const Arguments& arguments) override {
@@ -75,7 +75,7 @@ SolverTraits Traits() {
   traits.ieee_special_values = true;
   traits.checks_alignment = true;
   traits.compiles = true;
-  // As cuBLASLt's own.
+  // The traits of cuBLASLt's solver.
   traits.deterministic = false;
   return traits;
 }

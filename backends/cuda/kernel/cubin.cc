@@ -17,12 +17,12 @@ constexpr uint8_t kSizedForm = 4;
 constexpr uint8_t kMostThreads = 0x05;    // Three extents of a block.
 constexpr uint8_t kRegisterCount = 0x2f;  // The number of a symbol, and the registers.
 
-// Far beyond any GPU: a file that says more is damaged.
+// Far beyond any GPU: a file with a larger number is damaged.
 constexpr int64_t kMostPlausibleThreads = int64_t{1} << 20;
 constexpr uint64_t kMostPlausibleBytes = uint64_t{1} << 30;
-// As long as a kernel's name may be in a kernel file.
+// Maximum length of a kernel's name in a kernel file.
 constexpr size_t kMostNameBytes = 4096 + 8;
-// Instructions have 8 bits for the number of a register, and one of those means none.
+// Instructions have 8 bits for a register number, and one of the numbers means none.
 constexpr uint32_t kMostRegisters = 255;
 
 // Nothing beyond the end.
@@ -93,7 +93,7 @@ class ElfFile {
     return is_inside ? bytes_.substr(section.sh_offset, section.sh_size) : std::string_view();
   }
 
-  // Looks at no more than `name` has: a damaged file has texts without an end, and asks for them
+  // Reads at most the length of `name`: a damaged file has texts without an end, and refers to them
   // once for each of its sections.
   static bool IsTextAt(std::string_view texts, size_t offset, std::string_view name) {
     if (offset >= texts.size()) return false;

@@ -111,7 +111,7 @@ TEST(CubinTest, DamagedFilesGiveAnAnswerThatCanBeOrNone) {
   EXPECT_LT(found_count, 18'000);
 }
 
-// Where a search through all sections for each record would take minutes.
+// A search through all sections for each record would take minutes.
 TEST(CubinTest, ManySectionsOfLongNamesAndManyRecordsAreReadAtOnce) {
   std::string records;
   for (int i = 0; i < 100'000; ++i) records += InfoRecord(0x2f, {1, 40});

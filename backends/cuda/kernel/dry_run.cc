@@ -13,7 +13,7 @@ bool ReadsGraphs(const Driver& driver) {
          driver.cuOccupancyMaxActiveBlocksPerMultiprocessor != nullptr;
 }
 
-// 0 if the driver does not tell.
+// 0 if the driver does not report it.
 int64_t AttributeOf(const Driver& driver, CUfunction function, CUfunction_attribute attribute) {
   int value = 0;
   return driver.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS ? value : 0;

@@ -12,9 +12,9 @@
 
 namespace attune::cuda {
 
-// The kernels that `launch` enqueues on `stream`, in the order in which they were captured. Nothing
-// runs; the stream is as it was. Fails as `launch` and the capture do; kUnsupported if the driver
-// has not the functions that read a graph (CUDA 12.3 has).
+// The kernels that `launch` enqueues on `stream`, in the order of capture. Nothing runs; the stream
+// is as it was. Fails as `launch` and the capture do; kUnsupported if the driver lacks the
+// functions that read a graph (CUDA 12.3 has them).
 Result<std::vector<ObservedLaunch>> DryRun(const Driver& driver, CUstream stream,
                                            const std::function<Status()>& launch);
 

@@ -16,7 +16,7 @@ struct ElfSection {
   std::string name;
   std::string content;
   uint32_t link = 0;
-  uint64_t unstored_bytes = 0;  // In its place if there are any: memory that a file does not hold.
+  uint64_t unstored_bytes = 0;  // If not 0, replaces the content: memory that a file does not hold.
 };
 
 template <class T>
@@ -81,7 +81,7 @@ inline std::string CubinOf(const StatedKernel& kernel) {
   std::vector<ElfSection> sections = {
       {".strtab", '\0' + kernel.name + '\0', 0, 0},
       {".symtab", BytesOf(Elf64_Sym{}) + BytesOf(symbol), 1, 0},
-      // Other words about it come before and behind.
+      // Other records about it come before and after.
       {".nv.info",
        InfoRecord(0x11, {1, 0}) + InfoRecord(0x2f, {1, kernel.registers}) +
            InfoRecord(0x12, {1, 0}),

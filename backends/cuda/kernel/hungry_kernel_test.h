@@ -3,8 +3,7 @@
 
 namespace attune::cuda {
 
-// Without launch bounds, and with many values in registers at once, so that a block of 1024 threads
-// has no room.
+// Without launch bounds, and with so many live registers that a block of 1024 threads does not fit.
 inline constexpr const char* kHungryKernel = R"(
 extern "C" __global__ void hungry(const float* from, float* to) {
   float values[200];

@@ -15,8 +15,8 @@ namespace {
 // The rest of the options are name expressions, with ';' between them.
 constexpr std::string_view kMark = "--attune-instances=";
 
-// Last in the code: the bytes of the table, and this. The table is lines by turns: a name
-// expression, its symbol.
+// The end mark of the code, after the table and its size in bytes. The table alternates lines: a
+// name expression, its symbol.
 constexpr std::string_view kEnding = "attnsym1";
 
 // The data behind the code, without its end mark; empty if there is none.

@@ -11,7 +11,7 @@
 
 namespace attune::cuda {
 
-// Compiler options of a recipe together with the kernels that its code has to have.
+// Compiler options of a recipe together with the required kernels of its code.
 struct InstanceOptions {
   std::string options;                        // Separated by single spaces.
   std::vector<std::string> name_expressions;  // Without ';' and control characters.
@@ -19,15 +19,15 @@ struct InstanceOptions {
   friend bool operator==(const InstanceOptions&, const InstanceOptions&) = default;
 };
 
-// As the options of a BuildRecipe, which are those alone where there are no name expressions; and
-// back.
+// Converts to the options of a BuildRecipe, which are the plain options without name expressions;
+// and back.
 std::string Joined(const InstanceOptions& options);
 InstanceOptions Divided(std::string_view recipe_options);
 
 // Name expressions and symbols.
 using Symbols = std::vector<std::pair<std::string, std::string>>;
 
-// `cubin` with the table of `symbols` behind it. Loaders find the end of machine code by its header
+// `cubin` followed by the table of `symbols`. Loaders find the end of machine code by its header
 // and ignore the table.
 std::string WithSymbols(std::string cubin, const Symbols& symbols);
 

@@ -32,7 +32,7 @@ struct HostileCase {
 };
 
 const HostileCase kCases[] = {
-    // Columns that begin at every place of a word, and sizes that no tile divides.
+    // Columns at every offset in a word, and sizes that no tile divides.
     {"cuda.gemm-tensor",
      "gemm@1{m=257,n=129,k=4099,lda=263,ldb=4101,ldc=259,type=bf16,ctype=bf16,align=2}"},
     {"cuda.gemm-tensor",
@@ -67,8 +67,8 @@ const HostileCase kCases[] = {
     {"cuda.conv-window", "conv@1{dir=bwd_weights,n=5,c=96,h=29,w=31,k=48,fh=3,fw=3,sh=2,g=24}"},
     {"cuda.conv-window-filter",
      "conv@1{dir=fwd,n=3,c=64,h=17,w=19,k=128,fh=3,fw=3,dh=2,dw=2,g=32}"},
-    // Rows that begin with half a word and whole ones, windows at odd places, and channels that no
-    // chunk divides; few of them, and enough that depth is split.
+    // Rows that begin with half a word and whole ones, windows at odd offsets, and channels that no
+    // chunk divides; few of them, and enough to split the depth.
     {"cuda.conv-tensor",
      "conv@1{dir=fwd,n=3,c=37,h=23,w=29,k=41,fh=3,fw=3,ph=1,pw=1,type=f16,align=2}"},
     {"cuda.conv-tensor",
@@ -89,7 +89,7 @@ const HostileCase kCases[] = {
      "conv@1{dir=bwd_data,n=2,c=16,h=20,w=21,k=24,fh=2,fw=1,sh=3,sw=4,math=tf32}"},
     {"cuda.conv-tensor",
      "conv@1{dir=bwd_data,n=2,c=16,h=20,w=21,k=24,fh=3,fw=3,ph=4,pw=3,dh=2,math=tf32}"},
-    // In two parts of tf32, and with all phases of a stride in one window.
+    // In two tf32 parts, and with all phases of a stride in one window.
     {"cuda.conv-tensor", "conv@1{dir=fwd,n=3,c=20,h=19,w=17,k=24,fh=3,fw=2,ph=2,dh=2}"},
     {"cuda.conv-tensor", "conv@1{dir=bwd_data,n=2,c=33,h=31,w=33,k=96,fh=3,fw=5,ph=1,sh=3,sw=2}"},
     {"cuda.conv-tensor",
@@ -98,7 +98,7 @@ const HostileCase kCases[] = {
      "conv@1{dir=bwd_data,n=3,c=6,h=31,w=33,k=40,fh=4,fw=6,ph=3,pw=4,sh=3,sw=4,g=2,type=bf16}"},
     {"cuda.conv-tensor",
      "conv@1{dir=bwd_data,n=2,c=7,h=29,w=30,k=24,fh=3,fw=2,ph=2,pw=1,dh=2,sw=2}"},
-    // As few columns as one, pixels that end inside of a word, and every stride.
+    // As few as one column, pixels that end inside of a word, and every stride.
     {"cuda.conv-tensor-weights",
      "conv@1{dir=bwd_weights,n=5,c=3,h=45,w=46,k=70,fh=7,fw=7,ph=3,pw=3,sh=2,sw=2,type=bf16}"},
     {"cuda.conv-tensor-weights",
@@ -114,11 +114,11 @@ const HostileCase kCases[] = {
     {"cuda.conv-tensor-weights",
      "conv@1{dir=bwd_weights,n=5,c=16,h=32,w=34,k=16,fh=3,fw=3,ph=1,pw=1}"},
     {"cuda.conv-tensor-weights", "conv@1{dir=bwd_weights,n=9,c=40,h=7,w=7,k=64,fh=1,fw=1,sw=2}"},
-    // Images as rows of all their pixels, in words of four and of one, and rows that are left out.
+    // Images as rows of all their pixels, in words of four and of one, and omitted rows.
     {"cuda.conv-tensor", "conv@1{dir=fwd,n=3,c=70,h=20,w=21,k=90,fh=1,fw=1,bias=1}"},
     {"cuda.conv-tensor", "conv@1{dir=bwd_data,n=5,c=40,h=7,w=7,k=33,fh=1,fw=1,type=bf16}"},
     {"cuda.conv-tensor", "conv@1{dir=fwd,n=3,c=37,h=23,w=28,k=41,fh=1,fw=3,sh=2,type=f16}"},
-    // One phase of a stride with taps, beside others of zeros.
+    // One phase of a stride with taps, the other phases with zeros.
     {"cuda.conv-tensor",
      "conv@1{dir=bwd_data,n=3,c=40,h=29,w=32,k=48,fh=1,fw=1,sh=2,sw=2,type=f16}"},
     {"cuda.conv-tensor", "conv@1{dir=bwd_data,n=3,c=20,h=29,w=31,k=300,fh=1,fw=1,sh=3,sw=2}"},
@@ -166,7 +166,7 @@ class CudaKernelTest : public CudaDeviceTest {
     return nullptr;
   }
 
-  // The default, others at random, and for kernels that may split the depth one that does.
+  // The default, random ones, and for kernels that may split the depth one that does.
   static std::vector<Config> ConfigsOf(const ConfigSpace& space) {
     std::vector<Config> configs = {space.At(0)};
     Random random(space.size());

@@ -57,7 +57,7 @@ class KernelExecutable final : public Executable {
         operands_(std::move(operand_names)) {}
   // `symbol` is the name of the kernel in the code.
   Status AddStep(const kernel::PlannedLaunch& launch, const std::string& symbol);
-  // That the code takes as many arguments as the kernel file binds.
+  // Ok if the code takes as many arguments as the kernel file binds.
   Status CheckParameterCount(const Step& step) const;
 
   CudaDevice& device_;

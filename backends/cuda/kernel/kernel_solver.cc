@@ -80,7 +80,7 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
   ATTUNE_ASSIGN_OR_RETURN(
       std::unique_ptr<KernelExecutable> executable,
       KernelExecutable::Create(*cuda, artifact, std::move(plan), kernel::OperandNames(problem)));
-  // Code with variables is loaded for each problem anew.
+  // Code with variables is loaded anew for each problem.
   if (file_.dynamic() && !HasVariables(artifact)) Remember(*executable, problem, config, *cuda);
   return std::unique_ptr<Executable>(std::move(executable));
 }

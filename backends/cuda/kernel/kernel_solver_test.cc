@@ -99,7 +99,7 @@ TEST_F(KernelBuildingTest, DefaultsAndSampledConfigsOfEveryFileBuildForNamedArch
     const std::vector<Problem> problems = ProblemsOf(*solver, target);
     ASSERT_FALSE(problems.empty()) << solver->id().name;
 
-    // From all over the list, so that types and directions are among them.
+    // Spread over the list, to include types and directions.
     const size_t count = std::min(problems.size(), kProblemsOfEachFile);
     for (size_t i = 0; i < count; ++i) {
       const Problem& problem = problems[i * problems.size() / count];
@@ -216,7 +216,7 @@ TEST(CudaKernelPlans, StagesOfTensorCoresLieInDynamicSharedMemory) {
   const LaunchShape shape = ShapeOf(plan->launches[0]);
   EXPECT_THAT(shape.block, testing::ElementsAre(256, 1, 1));
   EXPECT_THAT(shape.grid, testing::ElementsAre(3, 2, 1));
-  // 32 columns of A, 64 of B, of 2-byte elements; a word behind each, and behind eight.
+  // 32 columns of A, 64 of B, of 2-byte elements; a word after each, and after each eight.
   EXPECT_EQ(shape.shared_bytes, 3u * (32 * (2 * 128 + 18) + 64 * (2 * 32 + 18)));
   EXPECT_EQ(plan->workspace_bytes, 0);
 }

@@ -26,7 +26,7 @@ struct Occupancy {
   std::string limited;  // The limiting resource, in words: "registers", "threads", "shared memory".
 };
 
-// kUnsupported for architectures of which nothing is known here.
+// kUnsupported for unknown architectures.
 Result<Occupancy> OccupancyOf(const CubinKernel& kernel, const BlockShape& block,
                               std::string_view arch);
 

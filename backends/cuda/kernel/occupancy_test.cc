@@ -123,7 +123,7 @@ TEST_P(OccupancyTest, WhatIsNotUnderstoodIsLeftToTheDriver) {
   kernel::KernelPlan plan;
   plan.launches.push_back(Launch("hungry", 1024));
   EXPECT_EQ(*BlocksOfLaunches(cubin_, plan, "sm_123"), std::nullopt);
-  // Half a file, or one that is changed, gives an answer or none, and nothing beyond it is read.
+  // Half a file, or a changed one, gives an answer or none, and nothing beyond it is read.
   for (size_t size = 0; size < cubin_.bytes.size(); size += 101) {
     Artifact damaged{cubin_.bytes.substr(0, size)};
     (void)BlocksOfLaunches(damaged, plan, arch());

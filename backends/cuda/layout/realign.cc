@@ -10,7 +10,7 @@
 namespace attune::cuda {
 namespace {
 
-constexpr unsigned kThreadsAlong = 32;  // A column: neighbours read neighbouring words.
+constexpr unsigned kThreadsAlong = 32;  // Along a column: neighbours read neighbouring words.
 constexpr unsigned kWordsPerThread = 4;
 constexpr unsigned kColumnsPerBlock = 8;
 constexpr int64_t kMostColumnBlocks = 65535;
@@ -106,7 +106,7 @@ unsigned Blocks(int64_t items, int64_t per_block, int64_t most) {
   return static_cast<unsigned>(std::clamp<int64_t>((items + per_block - 1) / per_block, 1, most));
 }
 
-// As the kernel takes them.
+// The kernel's argument.
 struct Copies {
   ColumnCopy at[2];
   int64_t count = 0;

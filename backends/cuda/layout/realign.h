@@ -13,11 +13,11 @@
 
 namespace attune::cuda {
 
-// One copy, as the kernel takes it: every count is in bytes or in columns. Columns of `from` are
-// `bytes` long; those of `to` are `to_bytes` long, with zeros behind the copied part, and those
-// from `columns` to `to_columns` are zeros. Starts and strides are multiples of an element, of any
-// alignment: whole 16-byte words of `to` are written at once, out of the aligned words of `from`
-// that hold them.
+// One copy, in the layout of the kernel's argument: every count is in bytes or in columns. Columns
+// of `from` are `bytes` long; those of `to` are `to_bytes` long, with zeros after the copied part,
+// and those from `columns` to `to_columns` are zeros. Starts and strides are multiples of an
+// element, of any alignment: whole 16-byte words of `to` are written at once, out of the aligned
+// words of `from` that hold them.
 struct ColumnCopy {
   uint64_t from = 0;
   uint64_t to = 0;

@@ -31,7 +31,7 @@ unsigned Blocks(int64_t items, int64_t per_block, int64_t most) {
   return static_cast<unsigned>(std::clamp<int64_t>(BlocksFor(items, per_block), 1, most));
 }
 
-// As TYPE of the kernels counts them.
+// The value of TYPE in the kernels.
 int NumberOf(DataType type) {
   switch (type) {
     case DataType::kF64:

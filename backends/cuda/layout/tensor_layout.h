@@ -35,11 +35,11 @@ class TensorLayout {
  public:
   static Result<TensorLayout> Load(CudaDevice& device, const Artifact& cubin, DataType type);
 
-  // Finds out itself whether lines begin evenly.
+  // Checks itself if lines begin evenly.
   Status Launch(const Relayout& task, CUstream stream) const;
   // Likewise. REQUIRES: elements are f32.
   Status Launch(const Split& task, CUstream stream) const;
-  // Finds out itself whether whole words of the image can be read.
+  // Checks itself if whole words of the image can be read.
   Status Launch(const Unfold& task, CUstream stream) const;
   // REQUIRES, as of the next one: elements have more than one byte.
   Status Launch(const Fold& task, CUstream stream) const;
@@ -59,7 +59,7 @@ class TensorLayout {
   CUfunction add_parts_ = nullptr;
 };
 
-// One launch of each: threads, and blocks enough for all that has no loop.
+// Shapes of one launch each: threads, and enough blocks for all dimensions without a loop.
 Result<LaunchShape> ShapeOf(const Relayout& task, DataType type);
 LaunchShape ShapeOf(const Unfold& task, DataType type);
 LaunchShape ShapeOf(const Fold& task);

@@ -19,9 +19,8 @@ struct Relayout {
   int is_from_even, is_to_even;
 };
 
-// As a Relayout, but `to` has room for three of each run of matrices, one behind the other, and
-// they hold the parts that elements are the sums of: two times the high parts, and once the low
-// ones.
+// Like a Relayout, but `to` has room for three of each run of matrices, one after the other. They
+// hold the parts that add up to the elements: twice the high parts, and once the low ones.
 struct Split {
   Relayout copy;  // Distances between matrices are those within a run.
   long long run;  // Matrices of a run.
@@ -30,7 +29,7 @@ struct Split {
   int low_part;       // Which of them has the low parts.
 };
 
-// How windows of a large image lie: position q of the small image and tap f of the filter meet the
+// The windows of a large image: position q of the small image and tap f of the filter meet the
 // large one at q * stride - pad + f * dilation. Depth, height, width.
 struct Windows {
   int large[3];
@@ -57,13 +56,13 @@ struct Unfold {
   long long to_leading;
   long long from_matrix;  // From the first image of a matrix to that of the next.
   long long matrices;
-  unsigned pixels;  // Per matrix: those of its images, one image behind the other.
+  unsigned pixels;  // Per matrix: those of its images, one image after the other.
   unsigned values;  // Per window.
   int is_values_inner;
 };
 
-// The large image out of such matrices: each of its elements is the sum of the values that lie on
-// it, in the order of the taps, plus the bias of its channel if there is one.
+// The large image out of such matrices: each element is the sum of the values at its position, in
+// the order of the taps, plus the bias of its channel if there is one.
 struct Fold {
   const void* from;  // Sums, not yet rounded to elements.
   void* to;
@@ -80,7 +79,7 @@ constexpr int kImagesAtOnce = 4;
 
 enum SumActivation { kSumPlain, kSumRelu, kSumGelu, kSumTanh, kSumSigmoid };
 
-// Sums of `parts` matrices, element by element and one part behind the other. The result is
+// Sums of `parts` matrices, element by element and one part after the other. The result is
 // activation(alpha * sum + beta * old value + bias), rounded once.
 struct PartialSums {
   const void* from;  // Sums, not yet rounded to elements.

@@ -1,6 +1,6 @@
-// The kernels of tensor_layout.cu as functions of the host, which take the place of one thread
-// after the other. Elements are integers of two bytes and sums floats, so that pairs and words
-// move as those of f16 do, and sums of integers are exact.
+// The kernels of tensor_layout.cu as host functions that emulate one thread after the other.
+// Elements are integers of two bytes and sums floats, so that pairs and words move like those of
+// f16, and sums of integers are exact.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ inline std::vector<double> Widened(const std::vector<HostElement>& elements) {
 // The parts that a HostElement is split into: a multiple of 8 and the remainder.
 HostElement HighOf(HostElement element);
 HostElement LowOf(HostElement element);
-// Those that an f32 is split into on a device.
+// The parts of an f32 on a device.
 float HighOfF32(float value);
 float LowOfF32(float value);
 

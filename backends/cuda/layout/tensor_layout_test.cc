@@ -110,7 +110,7 @@ TEST(TensorLayoutTest, TwoPartsThatTensorCoresReadMakeANumber) {
     exponent = std::max(exponent, std::numeric_limits<float>::min_exponent);
     const double unit = std::ldexp(1.0, exponent - std::numeric_limits<float>::digits);
     const double error = static_cast<double>(high) + low - number;
-    // Below the least normal number, parts have as many bits fewer.
+    // Below the smallest normal number, parts have as many bits fewer.
     const double rest = std::ldexp(1.0, -126 - 11);
     EXPECT_LE(std::abs(error), std::max(unit * (std::abs(number) > 0x1.ffep127F ? 2 : 1), rest))
         << number;

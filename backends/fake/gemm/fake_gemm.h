@@ -1,4 +1,4 @@
-// Solvers of small f32 products that behave as a script says.
+// Solvers of small f32 products that follow a script.
 #pragma once
 
 #include "attune/solver/solver.h"

@@ -1,4 +1,4 @@
-// References that the fake device computes, and fails to as a script says.
+// References that the fake device computes, with the faults of a script.
 #pragma once
 
 #include <memory>

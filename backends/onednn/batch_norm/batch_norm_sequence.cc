@@ -151,7 +151,7 @@ class BatchNormComposer {
     AppendNorm(implementation, ForwardArguments(implementation, statistics), DNNL_ARG_DST, at_.y);
   }
 
-  // The primitive then has an epsilon of 0, and serves every epsilon.
+  // The primitive then has an epsilon of 0, and is valid for every epsilon.
   void AddEpsilon(const memory& from, const memory& to) {
     sequence_.Append([from, to, channels = channels_](const Arguments& call) {
       const float* const variance = FloatsOf(from);
@@ -195,8 +195,8 @@ class BatchNormComposer {
     return masked;
   }
 
-  // 1 / inverse^2, of which the primitive takes the root. It includes epsilon: to subtract that
-  // would cancel if the variance is small.
+  // 1 / inverse^2, because the primitive takes the root. It includes epsilon: a subtraction of
+  // epsilon would cancel if the variance is small.
   Statistics SavedStatistics() {
     const Statistics statistics{Bind(at_.mean, values_), sequence_.BindWorkspace(values_)};
     const memory inverse = Bind(at_.inverse_deviation, values_);

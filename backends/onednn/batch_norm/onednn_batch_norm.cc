@@ -22,7 +22,7 @@ namespace attune::onednn {
 namespace {
 
 // The epsilon of training is part of oneDNN's primitive. Load() does not know it, so it creates the
-// primitive for this one, which frameworks have by default.
+// primitive for this value, the default of frameworks.
 constexpr float kGuessedEpsilon = 1e-5f;
 // Primitives for other values that an executable keeps.
 constexpr size_t kMaxEpsilons = 4;
@@ -57,7 +57,7 @@ std::vector<PrimitiveChoice> EnumerateChoices(const BatchNorm& norm, const dnnl:
   return choices.Take();
 }
 
-// The first of EnumerateChoices; nothing if only the whole list can tell.
+// The first of EnumerateChoices; nothing if it takes the whole list to find it.
 std::optional<PrimitiveChoice> DefaultChoice(const BatchNorm& norm, const dnnl::engine& engine) {
   std::optional<PrimitiveChoice> usual;
   VisitBatchNorm(engine, BatchNormCallFor(norm, kBatchNormLayouts[0], kGuessedEpsilon),
@@ -170,7 +170,7 @@ class BatchNormSolver final : public Solver {
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
 
-  // Its sums in f32 lose large means more than attune's bound allows. A config does not say whether
+  // Its sums in f32 lose large means more than attune's bound allows. A config does not state if
   // its pass has sums.
   bool ServesUntried(const Config&) const override { return false; }
 

@@ -45,7 +45,7 @@ class OneDnnBatchNorm : public ChoiceTest {
     }
   }
 
-  // In each pass and type that the library takes. All operands exist.
+  // Tests each pass and type that the library takes. All operands exist.
   void ExpectAllPassesRight(BatchNorm norm) {
     for (const DataType type : {DataType::kF32, DataType::kBf16, DataType::kF16}) {
       norm.type = type;
@@ -66,8 +66,8 @@ TEST_F(OneDnnBatchNorm, EveryPassAndLayoutIsRight) {
   }
 }
 
-// The error of a serial sum is at most its length times the unit round-off, of which attune
-// tolerates 8. No choice of training may be right here.
+// The error of a serial sum is at most its length times the unit round-off; attune tolerates 8
+// units. No choice of training may be right here.
 TEST_F(OneDnnBatchNorm, LargerImagesAreInaccurateAtWorst) {
   for (const BatchNormLayout layout : {BatchNormLayout::kNchw, BatchNormLayout::kNhwc}) {
     for (const DataType type : {DataType::kF32, DataType::kBf16}) {

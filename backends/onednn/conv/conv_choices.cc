@@ -18,7 +18,7 @@ namespace {
 using dnnl::memory;
 using Tag = dnnl::memory::format_tag;
 
-// How one operand is laid out inside of the primitive.
+// The layout of one operand inside of the primitive.
 enum class Form { kAny, kPlain, kChannelsFirst, kChannelsLast, kBlocked16, kBlocked8 };
 
 struct LayoutChoice {
@@ -54,7 +54,7 @@ memory::desc DescOf(const TensorDesc& tensor) {
   return memory::desc(tensor.extents, TypeOf(tensor.type), memory::dims(tensor.strides));
 }
 
-// k x c/groups x ... becomes groups x k/groups x c/groups x ..., which is how oneDNN knows of
+// k x c/groups x ... becomes groups x k/groups x c/groups x ..., the form that oneDNN uses for
 // groups.
 TensorDesc SplitGroups(TensorDesc weights, int64_t groups) {
   if (groups == 1) return weights;
@@ -174,7 +174,7 @@ void LeaveOutReferences(std::vector<Resolved>& found) {
   }
 }
 
-// The library's own choice, under the names by which the space has it.
+// The library's own choice, under its names in the space.
 std::optional<Resolved> LibraryDefault(const Conv& conv, const dnnl::engine& engine) {
   const auto first_of = [&](const char* algorithm) {
     std::vector<Resolved> found;

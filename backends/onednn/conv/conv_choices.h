@@ -30,7 +30,7 @@ PlainOperands PlainOperandsOf(const Conv& conv);
 // Ok, or the part of `conv` that oneDNN has no form for. Implementations may still be lacking.
 Status CheckForm(const Conv& conv);
 
-// The call that a choice stands for; nothing if `layout` or `algorithm` is not a name of ours.
+// The call of a choice; nothing if `layout` or `algorithm` is not a name from attune's lists.
 // REQUIRES: CheckForm(conv) is ok.
 std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,
                                 const std::string& layout);

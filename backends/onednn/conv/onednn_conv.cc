@@ -53,7 +53,7 @@ Result<ConfigSpace> SpaceOf(std::vector<ConvChoice> choices, int compute_units) 
                              {OneOf(std::move(choices))});
 }
 
-// One operand of the primitive: under which argument, from where, in which formats.
+// One operand of the primitive: its argument, its source, and its formats.
 struct Slot {
   int argument;
   size_t operand;

@@ -21,9 +21,9 @@ namespace {
 
 using dnnl::memory;
 
-// Where alpha or beta is neither 0 nor 1 its value is part of oneDNN's primitive. Load() does not
-// know it, so it creates the primitive for these, and the first launch with others creates it
-// again.
+// If alpha or beta is neither 0 nor 1, its value is part of oneDNN's primitive. Load() does not
+// know the value, so it creates the primitive for these guesses, and the first launch with other
+// values creates it again.
 constexpr float kGuessedAlpha = 2.0f;
 constexpr float kGuessedBeta = 0.5f;
 
@@ -146,7 +146,7 @@ std::vector<PrimitiveChoice> EnumerateChoices(const Gemm& gemm, const dnnl::engi
   return choices.Take();
 }
 
-// The first of EnumerateChoices; nothing where that takes the whole list to tell.
+// The first of EnumerateChoices; nothing if it takes the whole list to find it.
 std::optional<PrimitiveChoice> DefaultChoice(const Gemm& gemm, const dnnl::engine& engine) {
   std::optional<PrimitiveChoice> usual;
   VisitMatmul(engine, CallFor(gemm, "plain", GuessedScalars(gemm)), [&](const Implementation& at) {

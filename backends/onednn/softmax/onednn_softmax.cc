@@ -24,7 +24,7 @@ using Tag = dnnl::memory::format_tag;
 
 // The layout of the tensors inside of the primitive; `plain` has no reorder. With `_f32` the result
 // of a forward pass is f32, and a reorder rounds it: oneDNN 2.6 to 3.2 keep exponentials in the
-// result, and so round twice if that has 16 bits.
+// result, and so round twice if the result has 16 bits.
 constexpr const char* kSoftmaxLayouts[] = {"plain",         "axis_last",   "blocked16",
                                            "blocked8",      "plain_f32",   "axis_last_f32",
                                            "blocked16_f32", "blocked8_f32"};
@@ -74,7 +74,7 @@ std::vector<PrimitiveChoice> EnumerateChoices(const Softmax& softmax, const dnnl
   return choices.Take();
 }
 
-// The first of EnumerateChoices; nothing if only the whole list can tell.
+// The first of EnumerateChoices; nothing if it takes the whole list to find it.
 std::optional<PrimitiveChoice> DefaultChoice(const Softmax& softmax, const dnnl::engine& engine) {
   std::optional<PrimitiveChoice> usual;
   VisitSoftmax(engine, SoftmaxCallFor(softmax, kPlainSoftmax), [&](const Implementation& at) {

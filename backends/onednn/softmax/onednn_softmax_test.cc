@@ -14,7 +14,7 @@ class OneDnnSoftmax : public ChoiceTest {
  protected:
   OneDnnSoftmax() : ChoiceTest("host.onednn-softmax") {}
 
-  // In the types that the library takes.
+  // Tests the types that the library takes.
   void ExpectRight(Softmax softmax) {
     for (const DataType type : {DataType::kF32, DataType::kBf16, DataType::kF16}) {
       softmax.type = type;
