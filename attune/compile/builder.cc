@@ -43,7 +43,7 @@ BuildOutcome OutcomeFrom(Artifact cached) {
 
 }  // namespace
 
-// One compilation that is going on, and those who wait for it.
+// A running compilation, and the threads that wait for it.
 struct Builder::Flight {
   std::mutex mutex;
   std::condition_variable landed;
@@ -67,7 +67,7 @@ BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
   BuildOutcome outcome = BuildRecipeOnce(*request.solver, *recipe);
   const auto* const checker = dynamic_cast<const FitChecker*>(request.solver);
   if (checker == nullptr || outcome.artifact() == nullptr) return outcome;
-  // Of this config, not of the code, which others share that launch it otherwise.
+  // Depends on this config, not on the code, which other configs may launch differently.
   const Result<std::optional<int>> blocks =
       checker->BlocksThatFit({*outcome.artifact(), request.problem, request.config}, target);
   if (blocks.ok()) {
@@ -103,7 +103,7 @@ Result<LoadedCandidate> Builder::Load(const BuildRequest& request, const Artifac
         loaded.executable, request.solver->Load(artifact, request.problem, request.config, device));
     return loaded;
   }
-  // Two processes that make one at the same time make the same: nobody waits for a turn.
+  // Two processes that make one at the same time make the same: neither waits for a turn.
   const std::optional<Artifact> kept = cache_.Find(key);
   ATTUNE_ASSIGN_OR_RETURN(LoadedWithState made,
                           keeper->LoadWith(kept.has_value() ? kept->bytes : std::string(),
@@ -137,8 +137,8 @@ BuildOutcome Builder::BuildRecipeOnce(const Solver& solver, const BuildRecipe& r
   }
   BuildOutcome outcome = FindOrCompile(solver, recipe);
   {
-    // The artifact is in the cache, or the failure in failures_, before the flight goes: who comes
-    // later finds one of the three.
+    // The artifact is in the cache, or the failure in failures_, before the flight is removed: a
+    // later thread finds one of the three.
     const std::lock_guard lock(mutex_);
     if (outcome.failure() != nullptr && failures_.size() < kMaxRememberedFailures) {
       failures_.emplace(key, *outcome.failure());

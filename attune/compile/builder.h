@@ -25,7 +25,7 @@
 
 namespace attune {
 
-// What to build. Borrows `solver` until the call returns.
+// The candidate to build. Borrows `solver` until the call returns.
 struct BuildRequest {
   const Solver* solver = nullptr;
   Problem problem;
@@ -37,12 +37,13 @@ struct BuildRequest {
 struct BuildOutcome {
   std::variant<Artifact, Failure> result;
   int64_t build_ns =
-      0;  // Spent in the compiler by whoever compiled it; 0 if it came out of the cache.
+      // Compile time, also if another thread or process compiled it; 0 if it came out of the cache.
+      0;
   bool from_cache = false;  // Nothing was compiled for it: cached, a duplicate, or a library call.
   Status
       cache_status;  // Why the artifact could not be kept, if so; the build is good all the same.
 
-  // That have room at a time, as FitChecker says; nothing if it is not known.
+  // Blocks that fit at a time, by FitChecker; empty if unknown.
   std::optional<int> blocks_per_multiprocessor;
 
   const Artifact* artifact() const { return std::get_if<Artifact>(&result); }
@@ -51,7 +52,7 @@ struct BuildOutcome {
 
 struct LoadedCandidate {
   std::unique_ptr<Executable> executable;
-  // What its solver found out or compiled in an earlier load was there, so that nothing was now.
+  // The state of an earlier load was there, so this load found out and compiled nothing.
   bool is_out_of_state = false;
   Status cache_status;  // Why its state could not be kept, if so; the load is good all the same.
 };
@@ -66,12 +67,12 @@ struct BuilderOptions {
 };
 
 // Thread-safe. Two threads that ask for the same recipe at the same time share one compilation, and
-// so do two processes whose caches share a folder; later ones find it in the cache. A recipe that
-// failed is not tried again. Deadlines are the business of the process that the compiler runs in:
-// no compiler here can be interrupted.
+// so do two processes with caches in the same folder; later ones find it in the cache. A recipe
+// that failed is not tried again. The process that the compiler runs in enforces deadlines: no
+// compiler here can be interrupted.
 class Builder {
  public:
-  // Compiler logs are cut to this many bytes: the head and the tail, which hold what matters.
+  // Compiler logs are cut to this many bytes: the head and the tail, which hold the errors.
   static constexpr size_t kMaxLogBytes = 16384;
   static constexpr size_t kMaxRememberedFailures = 4096;
 
@@ -82,13 +83,13 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // Builds in the calling thread. kNotApplicable if what was built fits no device of `target`, as
-  // far as its solver can tell (FitChecker). Who wants builds side by side calls from several
-  // threads, or, as tuning does, from several processes that share a cache.
+  // Builds in the calling thread. kNotApplicable if the result fits no device of `target`, as far
+  // as its solver can tell (FitChecker). For parallel builds, call from several threads, or, as
+  // tuning does, from several processes that share a cache.
   BuildOutcome Build(const BuildRequest& request, const Target& target);
 
-  // Loads what was built, in the calling thread. What its solver has to hand out of a load
-  // (StateKeeper) comes out of the cache, and is kept there for the next time.
+  // Loads an artifact, in the calling thread. The state that its solver exports from a load
+  // (StateKeeper) is read from the cache, and stored there for the next time.
   Result<LoadedCandidate> Load(const BuildRequest& request, const Artifact& artifact,
                                Device& device);
 

@@ -245,7 +245,7 @@ TEST(BuilderTest, ConfigThatHasNoRecipeIsNotApplicable) {
   EXPECT_EQ(outcome.failure()->kind, FailureKind::kNotApplicable);
 }
 
-// A cache whose disk is full.
+// A cache on a full disk.
 class FullCache final : public KernelCache {
  public:
   BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }

@@ -53,7 +53,8 @@ std::vector<fs::path> InstalledKernelFolders() {
 OpenedKernelCache OpenDefaultKernelCache() {
   OpenedKernelCache opened = OpenOwn();
   for (const fs::path& folder : InstalledKernelFolders()) {
-    // Who may write there may exchange the programs, too, and an entry has the hash of its code.
+    // A user with write access there could also replace the programs, and an entry has the hash of
+    // its code.
     auto built =
         PackagedKernels::Open(folder, [](const std::string&, std::string_view) { return true; });
     if (built.ok()) {

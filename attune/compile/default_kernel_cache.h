@@ -18,7 +18,7 @@ Result<std::filesystem::path> DefaultKernelCacheFolder();
 // --into`): share/attune/built of the installation that this code is in. Need not exist.
 std::vector<std::filesystem::path> InstalledKernelFolders();
 
-// A cache to work with, whatever the folders are like.
+// A usable cache, for any state of the folders.
 struct OpenedKernelCache {
   std::unique_ptr<KernelCache> cache;  // Never null.
   // Ok, or why nothing that is compiled outlasts the process: a sentence for its user.
@@ -27,7 +27,8 @@ struct OpenedKernelCache {
   Status installed;
 };
 
-// The default folder, or memory where there is none or it is refused; beneath it what is installed.
+// The default folder, or memory if there is none or it is refused; beneath it the installed
+// kernels.
 OpenedKernelCache OpenDefaultKernelCache();
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Launches that a device tells by a dry run: the candidate is loaded, and its call captured.
+// Launches that a device reports in a dry run: the candidate is loaded, and its call captured.
 #pragma once
 
 #include <map>
@@ -16,12 +16,12 @@
 
 namespace attune {
 
-// Of libraries' calls, whose kernels nobody else knows: solvers that plan their launches tell them
-// by themselves. A candidate that cannot be loaded or captured is not known. Costs the load of each
-// and some 100 us; nothing runs. Used by the thread that owns the device.
+// Launches of library calls, with kernels that no solver knows; solvers that plan their launches do
+// not need this. Empty if a candidate cannot be loaded or captured. Costs the load of each and some
+// 100 us; nothing runs. Used by the thread that owns the device.
 class DryRunLaunches final : public LaunchSource {
  public:
-  // kUnsupported where the device does not tell what a call launches. Borrows all of them.
+  // kUnsupported if the device does not report the launches of a call. Borrows all of them.
   static Result<std::unique_ptr<DryRunLaunches>> Create(const SolverList& solvers, Device& device,
                                                         KernelCache& cache);
 
@@ -38,8 +38,7 @@ class DryRunLaunches final : public LaunchSource {
 
   Result<std::vector<ObservedLaunch>> DryRun(const Solver& solver, const Problem& problem,
                                              const Config& config) const;
-  // At least `size_bytes` of device memory for the operand at `position`; what is in it does not
-  // matter.
+  // At least `size_bytes` of device memory for the operand at `position`, with any content.
   Result<BufferView> MemoryFor(size_t position, size_t size_bytes) const;
 
   const SolverList& solvers_;

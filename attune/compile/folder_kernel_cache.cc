@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporaryMark = ".kernel.tmp.";
-// A writer needs milliseconds; what is older belongs to a process that died.
+// A writer needs milliseconds; older files belong to a process that died.
 constexpr auto kTemporaryLifetime = std::chrono::hours(1);
 // Each recipe has a byte of it, which is locked while the recipe is compiled.
 constexpr std::string_view kTurnsFile = "turns";
@@ -38,7 +38,7 @@ struct EntryFile {
   int64_t size_bytes = 0;
 };
 
-// Entries of `folder`; deletes temporary files whose writers died on the way.
+// Entries of `folder`; deletes temporary files of dead writers.
 std::vector<EntryFile> ListEntries(const fs::path& folder) {
   std::vector<EntryFile> entries;
   std::error_code error;
@@ -58,14 +58,14 @@ std::vector<EntryFile> ListEntries(const fs::path& folder) {
   return entries;
 }
 
-// `step` is what its user does about it, other than to name another folder.
+// `step` is the remedy for the user, other than to name another folder.
 Status CannotUse(const fs::path& folder, std::string_view reason, std::string_view step) {
   return Unavailable(
       fmt::format("Cannot use '{}' as the folder of the kernel cache: {}; {}, or name another.",
                   folder.string(), reason, step));
 }
 
-// Of writing, in words for who wants what was compiled to be kept.
+// The remedy for a failed write, so that compiled code is kept.
 std::string_view StepAfter(StatusCode code) {
   switch (code) {
     case StatusCode::kResourceExhausted:
@@ -92,8 +92,8 @@ Status MakePrivateFolder(const fs::path& folder) {
                    "make it, with a mode of 0700");
 }
 
-// Code out of the folder is executed with this user's rights, so nobody else may write into it. A
-// link is refused too, for its target could be exchanged after the check.
+// Code out of the folder is executed with this user's rights, so no other user may write into it. A
+// link is refused too, because its target could be exchanged after the check.
 Status CheckNobodyElseWrites(const fs::path& folder) {
   struct stat attributes {};
   if (::lstat(folder.c_str(), &attributes) != 0) {

@@ -1,4 +1,4 @@
-// What a solver hands out of a load, kept for the next process.
+// State that a solver exports from a load, kept for the next process.
 #include <string>
 #include <utility>
 #include <vector>

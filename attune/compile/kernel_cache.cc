@@ -9,8 +9,8 @@
 namespace attune {
 namespace {
 
-// Bumped when an old entry must not be used any more: its layout, or what an Artifact of some
-// backend means.
+// Bumped when old entries become invalid: for a new layout, or a new meaning of some backend's
+// Artifact.
 constexpr uint32_t kKeyVersion = 1;
 
 // The length before the text keeps ("ab", "c") and ("a", "bc") apart.

@@ -18,7 +18,7 @@
 
 namespace attune {
 
-// Of this process only; other processes that share a folder count for themselves.
+// For this process only; other processes that share a folder count for themselves.
 struct KernelCacheCounters {
   int64_t hits = 0;
   int64_t misses = 0;  // Corrupt entries included.
@@ -37,8 +37,8 @@ std::string KernelFileName(const BuildRecipe& recipe);
 
 // The right to compile a recipe, given back when it goes.
 struct BuildTurn {
-  UniqueFd lock;  // Invalid if nobody else can be compiling it, or was not waited for any longer.
-  bool is_compiled = false;  // There is an entry by now: somebody else had the turn before.
+  UniqueFd lock;  // Invalid if no other process can be compiling it, or the wait timed out.
+  bool is_compiled = false;  // There is an entry by now: another process had the turn before.
 };
 
 // Thread-safe.
@@ -55,8 +55,8 @@ class KernelCache {
   // Keeps `artifact`. A failure costs the next process a compilation and nothing else.
   virtual Status Store(const BuildRecipe& recipe, const Artifact& artifact) = 0;
 
-  // To be called after a miss and held until what was compiled is stored: waits while another
-  // process, or another cache of this one, has the turn for `recipe`.
+  // Call after a miss and hold the turn until the artifact is stored. Waits while another process,
+  // or another cache of this one, has the turn for `recipe`.
   virtual BuildTurn AwaitTurn(const BuildRecipe& recipe) = 0;
 
   virtual KernelCacheCounters counters() const = 0;
@@ -71,7 +71,7 @@ class MemoryKernelCache final : public KernelCache {
 
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
-  // Nobody else knows this cache.
+  // No other process can use this cache.
   BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }
   KernelCacheCounters counters() const override;
 
@@ -92,8 +92,7 @@ struct FolderKernelCacheOptions {
   // Bytes of all entries together. A sweep brings a folder above it down to kSweepTarget of it, the
   // entries that were not used for longest first.
   int64_t limit_bytes = int64_t{1} << 30;
-  // Whoever compiles one recipe for longer is stuck, or stopped by a debugger, and is not waited
-  // for.
+  // A process that compiles one recipe for longer is stuck, or stopped by a debugger; waiting ends.
   std::chrono::milliseconds longest_turn{60'000};
 };
 
@@ -109,7 +108,7 @@ class FolderKernelCache final : public KernelCache {
   static constexpr int64_t kMaxArtifactBytes = int64_t{1} << 28;
 
   // Creates `folder` (mode 0700) if it is absent. kUnavailable if that is impossible, and if
-  // somebody else could put code into it: it is a link, belongs to another user than this process
+  // another user could put code into it: it is a link, belongs to another user than this process
   // runs as, or its group or others may write. kInvalidArgument if the limit is not positive.
   static Result<std::unique_ptr<FolderKernelCache>> Open(const std::filesystem::path& folder,
                                                          FolderKernelCacheOptions options = {});
@@ -123,8 +122,8 @@ class FolderKernelCache final : public KernelCache {
   // Where the entry of `recipe` is, or would be.
   std::filesystem::path PathOf(const BuildRecipe& recipe) const;
 
-  // Deletes what is above the limit, and temporary files of writers that died. Files that other
-  // processes delete at the same time are nobody's error.
+  // Deletes entries above the limit, and temporary files of writers that died. Files that other
+  // processes delete at the same time are no error.
   void Sweep();
 
  private:

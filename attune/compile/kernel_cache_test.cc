@@ -110,7 +110,7 @@ TEST_F(FolderKernelCacheTest, OneRecipeHasOneTurnAtATimeAndOthersTheirOwn) {
 
   EXPECT_TRUE(turn.lock.valid());
   EXPECT_FALSE(turn.is_compiled);
-  // Whoever is stuck is not waited for.
+  // A stuck process is not waited for.
   EXPECT_FALSE(other->AwaitTurn(Recipe("a")).lock.valid());
   EXPECT_TRUE(other->AwaitTurn(Recipe("b")).lock.valid());
 }
@@ -357,7 +357,8 @@ TEST_F(FolderKernelCacheTest, FolderOfAnotherUserIsRefused) {
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(folder_.c_str(), 4711, 4711), 0);
   }
-  // Nobody but root can give a folder away; the root of the file system is not an ordinary user's.
+  // Only root can change the owner of a folder; the root of the file system is not an ordinary
+  // user's.
   const fs::path foreign = ::geteuid() == 0 ? folder_ : fs::path("/");
 
   const Status status = FolderKernelCache::Open(foreign).status();

@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kMissLasts{1};
 constexpr size_t kMostMissed = 4096;
 
-// Why code in the open file or folder `fd` may be somebody else's, and what to do about it; empty
-// if it is not. REQUIRES: no link was followed to open it.
+// Why code in the open file or folder `fd` may be another user's, and the remedy; empty if it is
+// not. REQUIRES: no link was followed to open it.
 std::string Distrust(int fd, mode_t type) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) {
@@ -44,7 +44,7 @@ std::string Distrust(int fd, mode_t type) {
                      info.st_mode & 0777u);
 }
 
-// As Distrust, for what is not open yet.
+// As Distrust, for a folder that is not open yet.
 std::string DistrustFolder(const std::filesystem::path& folder) {
   const UniqueFd fd = OpenFile(folder, O_PATH | O_NOFOLLOW);
   if (!fd.valid()) {
@@ -58,8 +58,8 @@ std::string DistrustFolder(const std::filesystem::path& folder) {
   return Distrust(fd.get(), S_IFDIR);
 }
 
-// The content of a file that nobody else could have written. Examined and read through one
-// descriptor: what a name stands for could be exchanged between the two.
+// The content of a file that no other user could have written. Examined and read through one
+// descriptor: the file behind a name could be exchanged between the two.
 Result<std::string> ReadTrusted(const std::filesystem::path& path) {
   const UniqueFd fd = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd.valid()) return SystemError("open", path);

@@ -21,20 +21,20 @@ namespace attune {
 // touched, evicted or mended, and it may be on a read-only file system. Thread-safe.
 class PackagedKernels final : public KernelCache {
  public:
-  // Whether `content` is what the file called `name` has to hold. Called before anything of it is
-  // used, on any thread.
+  // True if `content` is right for the file called `name`. Called before the content is used, on
+  // any thread.
   using EntryCheck = std::function<bool(const std::string& name, std::string_view content)>;
 
-  // kNotFound if there is no such folder. kUnavailable if somebody else could put code into it: it
+  // kNotFound if there is no such folder. kUnavailable if another user could put code into it: it
   // is a link, belongs to neither this user nor the superuser, or its group or others may write.
   static Result<std::unique_ptr<PackagedKernels>> Open(const std::filesystem::path& folder,
                                                        EntryCheck check);
 
-  // An entry that anybody else could have written, or that `check` refuses, is a miss, too.
+  // An entry that another user could have written, or that `check` refuses, is a miss, too.
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   // kFailedPrecondition: a package is never written.
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
-  // What is compiled does not come here.
+  // Compiled code is not stored here.
   BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }
   KernelCacheCounters counters() const override;
 
@@ -59,7 +59,7 @@ class LayeredKernelCache final : public KernelCache {
   // Into the user's own.
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
   BuildTurn AwaitTurn(const BuildRecipe& recipe) override { return own_->AwaitTurn(recipe); }
-  // A hit anywhere is a hit; the rest is what happened to the user's own.
+  // A hit anywhere is a hit; the other counters are those of the user's own cache.
   KernelCacheCounters counters() const override;
 
  private:
@@ -82,14 +82,14 @@ class RecentKernelCache final : public KernelCache {
   bool Has(const BuildRecipe& recipe) override;
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
   BuildTurn AwaitTurn(const BuildRecipe& recipe) override;
-  // A hit in memory is a hit; the rest is what happened to the other cache.
+  // A hit in memory is a hit; the other counters are those of the other cache.
   KernelCacheCounters counters() const override;
 
  private:
   // Newest first.
   using Entries = std::list<std::pair<Fingerprint, Artifact>>;
 
-  // Reads the entry of `recipe` into memory if it is not there. Returns null if there is none; the
+  // Reads the entry of `recipe` into memory unless it is there. Returns null if there is none; the
   // artifact is valid while `lock`, which is released meanwhile, is held. REQUIRES: it holds
   // mutex_.
   const Artifact* Load(const BuildRecipe& recipe, std::unique_lock<std::mutex>& lock);
@@ -98,7 +98,7 @@ class RecentKernelCache final : public KernelCache {
 
   const std::unique_ptr<KernelCache> cache_;
   const size_t limit_bytes_;
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the next members.
   Entries entries_;
   std::map<Fingerprint, Entries::iterator> places_;
   size_t size_bytes_ = 0;

@@ -221,7 +221,7 @@ TEST(LayeredKernelCache, WhatWasExaminedIsWhatIsRead) {
   EXPECT_EQ(foreign_reads, 0);
 }
 
-// Counts what is asked of it.
+// Counts its calls.
 class CountingCache final : public KernelCache {
  public:
   explicit CountingCache(int& finds) : finds_(finds) {}

@@ -1,4 +1,4 @@
-// What is known of launches where no device is at hand: of our own kernels, and by tiles.
+// Launches that are known without a device: of our own kernels, and by tiles.
 #pragma once
 
 #include "attune/compile/planned_launches.h"

@@ -1,4 +1,4 @@
-// Launches that our own kernels tell of themselves.
+// Launches that solvers of our own kernels plan.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace attune {
 
-// Of solvers that plan their launches (LaunchPlanner). Of those whose one build serves every size,
-// registers and room are of the machine code in the kernel cache, and nothing is known before it is
-// there; of the others, whose code for a new size nobody has yet, they are told of none. So what is
-// learnt from records is known of shapes never seen, too. Thread-safe.
+// Launches of solvers that plan them (LaunchPlanner). If one build serves every size, registers and
+// room come from the machine code in the kernel cache, and nothing is known before it is there.
+// Other solvers have no code for a new size yet, so registers and room are never given for them. So
+// every feature that models learn from records is also known for unseen shapes. Thread-safe.
 class PlannedLaunches final : public LaunchSource {
  public:
   // Borrows solvers and cache.

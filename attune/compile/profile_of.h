@@ -1,4 +1,4 @@
-// What a device says of launches, as models read it.
+// Launches that a device reports, in the form that models read.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the hardware of some devices counts while a call runs.
+// Hardware counters of some devices, read while a call runs.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ class CallCounter {
  public:
   virtual ~CallCounter() = default;
 
-  // For each kernel that a launch has, in their order, the values of hardware counters, called as
-  // the vendor does, in theirs; of the processor a launch is one. The launch is executed as often
-  // as that takes. Fails where the device counts nothing for this process, which is normal.
+  // For each kernel of a launch, in their order, the values of hardware counters, under the
+  // vendor's names, in their order; on the processor a launch is one kernel. The launch is executed
+  // as often as that takes. Fails if the device counts nothing for this process, which is normal.
   virtual Result<std::vector<std::vector<double>>> Count(
       Executable& executable, const Arguments& arguments,
       const std::vector<std::string>& counters) = 0;
 
-  // What whoever reads the values of Count() has to know of the library that counts: that it is not
-  // the one that this was built for. Empty if there is nothing, and before the first Count().
+  // A warning for users of the values of Count(): the library that counts is not the one that this
+  // was built for. Empty if there is none, and before the first Count().
   virtual std::string counter_warning() const = 0;
 };
 

@@ -22,7 +22,7 @@ class CallerHandles {
   virtual ~CallerHandles() = default;
 
   // Checks that a call on this device can use `handle` as `use` says. kInvalidArgument names the
-  // field, the value and what the device takes. Runs for every operand of every call and costs less
+  // field, the value and the accepted values. Runs for every operand of every call and costs less
   // than 0.2 us. Rejects an address that never was a handle without a fault, even if nothing is
   // mapped there.
   virtual Status CheckHandle(const void* handle, const BufferUse& use) const = 0;

@@ -18,41 +18,41 @@
 
 namespace attune {
 
-// The non-owning twin of Buffer: `offset_bytes` into somebody's buffer. On backends whose handles
-// are addresses the offset is already added and 0.
+// The non-owning twin of Buffer: `offset_bytes` into a buffer that it does not own. If the
+// backend's handles are addresses, the offset is already added and 0.
 struct BufferView {
   void* handle = nullptr;
   size_t offset_bytes = 0;
 };
 
-// Memory that a device can compute on, owned. `handle()` is what solvers of that backend
-// understand: a host pointer, a cl_mem, a CUDA device pointer.
+// Memory that a device can compute on, owned. `handle()` is a handle for solvers of that backend: a
+// host pointer, a cl_mem, a CUDA device pointer.
 class Buffer {
  public:
   virtual ~Buffer() = default;
   virtual void* handle() const = 0;
   virtual size_t size_bytes() const = 0;
 
-  // What a solver takes for the bytes from `offset_bytes` on. Backends whose handles are not
-  // addresses (OpenCL) override this with {handle(), offset_bytes}.
+  // The view that solvers take for the bytes from `offset_bytes` on. Backends with handles that are
+  // not addresses (OpenCL) override this with {handle(), offset_bytes}.
   virtual BufferView View(size_t offset_bytes) const {
     return {static_cast<std::byte*>(handle()) + offset_bytes, 0};
   }
 };
 
-// What one launch computes on.
+// Operands of one launch.
 struct Arguments {
   std::span<const BufferView> operands;  // In the order of Operands(problem).
   BufferView workspace;                  // At least Executable::workspace_bytes() of it.
   double alpha = 1;
   double beta = 0;
-  // Of the caller, to enqueue on (a CUstream); null: the device's own. See Device::StateOf.
+  // The caller's queue to enqueue on (a CUstream); null: the device's own. See Device::StateOf.
   void* queue = nullptr;
 };
 
-// What a queue of the caller is at the moment.
+// Present state of a caller's queue.
 struct QueueState {
-  uint64_t id = 0;         // Of no other queue of this process, ever; 0 while it is captured.
+  uint64_t id = 0;  // Unique among the queues of this process, for ever; 0 while it is captured.
   uint64_t recording = 0;  // The graph that it is being captured into; 0: launches are executed.
 };
 
@@ -61,24 +61,25 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual size_t workspace_bytes() const = 0;
-  // Whether several threads may Run() it at the same time, each with operands and a workspace of
-  // its own.
+  // True if several threads may Run() it at the same time, each with its own operands and
+  // workspace.
   virtual bool is_concurrent() const { return false; }
-  // Whether a graph that captured a launch of it needs it for as long as the graph is executed: for
-  // its machine code, or for memory that it owns. Who says false, and is given no workspace of the
-  // run time's, is launched without a question whether its queue is captured.
+  // True if a graph that captured a launch of it needs it for as long as the graph is executed: for
+  // its machine code, or for memory that it owns. If false, and if it gets no workspace of the run
+  // time, it is launched without a query whether its queue is captured.
   virtual bool is_needed_by_graphs() const { return true; }
   // Enqueues one launch; the work is complete after Device::Synchronize.
   virtual Status Run(const Arguments& arguments) = 0;
-  // What is launched in the end: itself, unless it only chooses what another one computes on.
+  // The executable that is launched in the end: itself, unless it only chooses the operands of
+  // another.
   virtual Executable& launched() { return *this; }
 };
 
 // How to take one sample.
 struct TimingRequest {
   int launches = 1;  // Launches between the two clock readings; at least 1.
-  // A device is never asked for kRotating: whoever has the copies asks for kWarm with an executable
-  // that steps through them.
+  // A device is never asked for kRotating: the owner of the copies asks for kWarm with an
+  // executable that steps through them.
   CacheState cache = CacheState::kWarm;
 };
 
@@ -89,8 +90,8 @@ class Device {
 
   virtual const Target& target() const = 0;
 
-  // Whether operands of callers are handles of buffers, as OpenCL's are, whose bits do not tell
-  // where their memory begins.
+  // True if callers pass operands as handles of buffers, as in OpenCL: their bits do not give the
+  // address of the memory.
   virtual bool takes_handles() const { return false; }
 
   // True if the library of the device destroys objects at exit that every call needs:
@@ -99,9 +100,9 @@ class Device {
 
   // Aligned to 64 bytes at least, content undefined.
   virtual Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) = 0;
-  // As Allocate, but whoever writes to it first does not pay for that, where it would cost more
-  // than later writes. For a background thread: nobody who computes beside it waits long for its
-  // core, so it may take seconds. kUnavailable soon after `stop` is set.
+  // As Allocate, but touched: the first write to it costs no more than later ones. For a background
+  // thread: no thread that computes beside it waits long for its core, so it may take seconds.
+  // kUnavailable soon after `stop` is set.
   virtual Result<std::unique_ptr<Buffer>> AllocateTouched(size_t size_bytes,
                                                           const std::atomic<bool>& /*stop*/) {
     return Allocate(size_bytes);
@@ -115,20 +116,20 @@ class Device {
     return Unsupported("This device takes no queue of its caller: 'queue' has to be null.");
   }
 
-  // Sets `over` once no graph of what `queue` is captured into now can be executed any more, from
-  // any thread. kUnsupported where the device does not tell; `over` then says nothing.
+  // Sets `over` once no graph that `queue` is now captured into can be executed any more, from any
+  // thread. kUnsupported if the device cannot tell; `over` then has no meaning.
   virtual Status TellWhenOver(void* /*queue*/, std::shared_ptr<std::atomic<bool>> /*over*/) {
     return Unsupported("This device does not tell when a graph is gone.");
   }
 
-  // Whether a launch can become part of a graph of a queue that is captured: Ok, also where queues
-  // cannot be captured at all, or why not. Nothing of it is executed or kept.
+  // Tests if a launch can become part of a graph of a captured queue. Ok also if queues cannot be
+  // captured at all; otherwise the reason. Executes and keeps nothing.
   virtual Status TryCapture(Executable& /*executable*/, const Arguments& /*arguments*/) {
     return Status::Ok();
   }
 
-  // What the device does with its own memory; null where it has no such thing, or where the host
-  // reads its memory as quickly. Lives as long as the device. May compile when first asked.
+  // Operations of the device on its own memory; null if it has none, or if the host reads its
+  // memory as quickly. Lives as long as the device. May compile when first asked.
   virtual MemoryOperations* memory_operations() { return nullptr; }
 
   // Nanoseconds of one launch, averaged over request.launches, from idle to complete. Cold requests
@@ -141,9 +142,9 @@ class Device {
   // threads), at most `limit_ns`. kDeadlineExceeded names the thread that did not go to sleep.
   virtual Status AwaitQuiescence(int64_t limit_ns) = 0;
 
-  // Clocks, power and temperature at this moment, read and never set; nothing if the device does
-  // not tell, whatever the reason. Not beside a sample that is taken: the first question may load a
-  // library, and each takes up to some milliseconds.
+  // Clocks, power and temperature at this moment, read and never set; empty if the device does not
+  // report them, for any reason. Do not call beside a sample: the first query may load a library,
+  // and each takes up to some milliseconds.
   virtual std::optional<DeviceConditions> Conditions() { return std::nullopt; }
 };
 

@@ -1,4 +1,4 @@
-// What a device has drawn: the seam between measuring energy and the machine.
+// Energy that a device has drawn: the seam between measuring energy and the machine.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace attune {
 
-// Counts what is drawn, by everybody who computes there and by what idles. Coarse: it moves every
-// millisecond (RAPL) or every twenty to a hundred (NVML). Not thread-safe.
+// Counts all energy drawn, by any process that computes there and while idle. Coarse: it advances
+// every millisecond (RAPL) or every twenty to a hundred (NVML). Not thread-safe.
 class EnergyCounter {
  public:
   virtual ~EnergyCounter() = default;
@@ -18,16 +18,16 @@ class EnergyCounter {
   // be asked more often than the counter below wraps, which takes minutes.
   virtual Result<double> ReadJoules() = 0;
 
-  // Which counters these are, for people: "intel-rapl:0 (package-0)".
+  // Names of these counters, for people: "intel-rapl:0 (package-0)".
   virtual std::string name() const = 0;
 };
 
-// Devices that can tell what they draw. Whoever measures energy asks a device whether it is one.
+// Devices that can report their energy. A measurement queries a device for this interface.
 class MeteredDevice {
  public:
   virtual ~MeteredDevice() = default;
 
-  // kUnsupported or kUnavailable say what is missing.
+  // kUnsupported or kUnavailable name the missing part.
   virtual Result<std::unique_ptr<EnergyCounter>> OpenEnergyCounter() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What some devices tell of the kernels that a call launches, before they run.
+// Kernels that a call launches, as some devices report them before they run.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace attune {
 // One kernel that a call launches.
 struct ObservedLaunch {
   std::string name;                       // As its library calls it.
-  int64_t blocks = 0;                     // Of the whole grid.
-  int64_t threads = 0;                    // Of a block.
-  int64_t registers = 0;                  // Of a thread; 0 if it is not known, as the next two.
-  int64_t shared_bytes = 0;               // Of a block.
-  int64_t blocks_per_multiprocessor = 0;  // That fit at a time.
+  int64_t blocks = 0;                     // In the whole grid.
+  int64_t threads = 0;                    // Per block.
+  int64_t registers = 0;                  // Per thread; 0 if it is not known, as the next two.
+  int64_t shared_bytes = 0;               // Per block.
+  int64_t blocks_per_multiprocessor = 0;  // Blocks that fit at a time.
 
   friend bool operator==(const ObservedLaunch&, const ObservedLaunch&) = default;
 };
 
-// A second interface of devices that can tell. Used by the thread that owns the device.
+// A second interface of devices that report launches. Used by the thread that owns the device.
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
@@ -31,8 +31,8 @@ class LaunchObserver {
   virtual int64_t multiprocessors() const = 0;
 
   // The kernels that `executable` would launch on `arguments`, in the order of launches. Nothing is
-  // executed, so what is in memory does not matter. Fails where the call cannot be captured, and
-  // with kUnsupported where the driver does not tell.
+  // executed, so the content of memory does not matter. Fails if the call cannot be captured, and
+  // with kUnsupported if the driver does not report kernels.
   virtual Result<std::vector<ObservedLaunch>> DryRun(Executable& executable,
                                                      const Arguments& arguments) = 0;
 };

@@ -1,4 +1,4 @@
-// What a device can do with its own memory, so that what is large need not travel to the host.
+// Operations of a device on its own memory, so that large data need not travel to the host.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace attune {
 
 struct BufferView;
 
-// How far an output lies from the right one.
+// Distance of an output from the right one.
 struct OutputComparison {
   double worst_ratio = 0;    // |x - reference| / tolerance; infinite with a NaN or an infinity.
   int64_t worst_offset = 0;  // In elements; of the first one with this ratio.
   double worst_value = 0;
-  int64_t wrong = 0;                   // Elements whose ratio is above 1.
-  int64_t elements = 0;                // Gaps are none.
+  int64_t wrong = 0;                   // Elements with a ratio above 1.
+  int64_t elements = 0;                // Without gaps.
   std::optional<int64_t> spoiled_gap;  // Offset of the first element of a gap that was written to.
 };
 
@@ -31,8 +31,8 @@ struct ComparisonTerms {
   uint16_t untouched = 0;  // The value of every 16 bits of a gap that was not written.
 };
 
-// Every call waits until it is done, and for what was enqueued before. Used by the thread that owns
-// the device.
+// Every call waits until it is done, and for work enqueued before. Used by the thread that owns the
+// device.
 class MemoryOperations {
  public:
   virtual ~MemoryOperations() = default;

@@ -1,4 +1,4 @@
-// What some devices tell of the queues of their callers more quickly than by Device::StateOf.
+// A quicker query of callers' queues than Device::StateOf, on some devices.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace attune {
 
-// A second interface of devices whose queues can be captured into graphs. Thread-safe.
+// A second interface of devices with queues that graphs can capture. Thread-safe.
 class RecordingQueues {
  public:
   virtual ~RecordingQueues() = default;

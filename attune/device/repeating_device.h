@@ -8,24 +8,23 @@
 
 namespace attune {
 
-// Launches that are ready to be timed together, as often as somebody likes.
+// Launches that are ready to be timed together, any number of times.
 class TimedBlock {
  public:
   virtual ~TimedBlock() = default;
 
-  // As Device::TimeNs of what it was made of.
+  // As Device::TimeNs for the launches that it was made from.
   virtual Result<double> TimeNs() = 0;
 };
 
-// Of devices on which it takes time to make launches ready that are to run without gaps: a graph of
-// 700 launches of 3 us, each recorded once. Whoever times the same launches every few milliseconds
-// asks a device whether it is such a one.
+// A device on which preparing launches to run without gaps takes time: a graph of 700 launches of 3
+// us, each recorded once. Code that times the same launches every few milliseconds queries a device
+// for this interface.
 class RepeatingDevice : public Device {
  public:
-  // Null where the block cannot be made ready: TimeNs times it then. It is valid as long as
-  // `executable` is, and as long as no memory that `arguments` name is freed or moved; its launches
-  // do again what those did that were recorded. REQUIRES: `executable` launches on `arguments`
-  // itself, every time (Executable::launched).
+  // Null if the block cannot be prepared: TimeNs times it then. It is valid as long as `executable`
+  // is, and as long as no memory in `arguments` is freed or moved; its launches repeat the recorded
+  // ones. REQUIRES: `executable` launches on `arguments` itself, every time (Executable::launched).
   virtual Result<std::unique_ptr<TimedBlock>> MakeBlock(Executable& executable,
                                                         const Arguments& arguments,
                                                         const TimingRequest& request) = 0;

@@ -1,4 +1,4 @@
-// What a call of a planned kernel binds: operands and scalars by name.
+// Operands and scalars that a call of a planned kernel binds, by name.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace attune::kernel {
 
-// Whether the value differs from call to call.
+// True if the value differs from call to call.
 bool DependsOnCall(const PlannedArgument& argument);
 
-// Of a float or double. REQUIRES: an argument of one of these kinds.
+// The value of a float or double. REQUIRES: an argument of one of these kinds.
 double RealValue(const PlannedArgument& argument, const Arguments& arguments);
 
-// Of an argument of the kind kBytes, as they lie in memory.
+// The bytes of an argument of the kind kBytes, as they lie in memory.
 std::vector<unsigned char> BytesOf(const PlannedArgument& argument);
 
-// Of Operands(problem), in order.
+// The names of Operands(problem), in order.
 std::vector<std::string> OperandNames(const Problem& problem);
 
 // The operands of one problem's calls.

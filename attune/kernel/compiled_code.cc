@@ -8,7 +8,8 @@
 namespace attune::kernel {
 namespace {
 
-using Sign = std::pair<std::string_view, std::string_view>;  // How it looks, and what it is.
+// Leading bytes and the name of the format.
+using Sign = std::pair<std::string_view, std::string_view>;
 
 constexpr Sign kEndings[] = {
     {".cubin", "machine code of an NVIDIA GPU"},
@@ -33,7 +34,7 @@ constexpr Sign kBeginnings[] = {
     {"poclbin", "a program binary of PoCL"},
 };
 
-// What follows blanks and comments of whole lines.
+// The first word after blanks and comments of whole lines.
 std::string_view FirstWord(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));

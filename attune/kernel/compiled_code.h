@@ -1,4 +1,4 @@
-// Tells kernels that somebody has compiled from sources: nothing of them can be tuned.
+// Detects kernels that are compiled code, which has nothing to tune.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,8 @@
 
 namespace attune::kernel {
 
-// kUnsupported, with what it is, if a source called `name`, which holds `content` (or nothing, if
-// it was not read yet), is compiled code: machine code, PTX, SPIR-V, LLVM's bitcode, a binary of
-// CUDA or of PoCL.
+// kUnsupported, with the format, if the source `name` is compiled code: machine code, PTX, SPIR-V,
+// LLVM's bitcode, a binary of CUDA or of PoCL. `content` may be empty if it was not read yet.
 Status RefuseCompiledCode(std::string_view name, std::string_view content);
 
 }  // namespace attune::kernel

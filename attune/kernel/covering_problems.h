@@ -1,5 +1,5 @@
-// The problems on which corrupted kernel files are told apart, for tests. Each operator lists its
-// own in kernel_tests.txt of its folder, by parts with the names in brackets below.
+// Problems that distinguish corrupted kernel files, for tests. Each operator lists its own in
+// kernel_tests.txt of its folder, by parts with the names in brackets below.
 #pragma once
 
 #include <string_view>

@@ -50,7 +50,7 @@ Result<std::string> ReadDataFile(const std::filesystem::path& folder, const Data
     return ResourceExhausted(fmt::format("The data file '{}' would have {} bytes; {} are read.",
                                          path.string(), size_bytes, kMaxDataBytes));
   }
-  // Of what does not shrink, gzip makes a little more.
+  // gzip enlarges incompressible data a little.
   const size_t most_bytes = size_bytes + size_bytes / 64 + 4096;
   auto read = ReadFileAtOnce(path, most_bytes);
   if (!read.ok() && read.error().code() == StatusCode::kResourceExhausted) {

@@ -61,7 +61,7 @@ class DataFileTest : public testing::Test {
   void TearDown() override { ::unsetenv("ATTUNE_KERNEL_PATH"); }
 
   std::filesystem::path folder() const { return scratch_->path(); }
-  // What ReadOwnData says of the kernel as it is in the folder, and what it read.
+  // The status of ReadOwnData for the kernel in the folder, and the values that it read.
   Result<std::string> ReadBefore(int64_t n = 4) const {
     ATTUNE_ASSIGN_OR_RETURN(const KernelFile file, LoadOwnKernel(folder() / "bump.json", "opencl"));
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, MakeOwnProblem(file, {{"n", n}}));

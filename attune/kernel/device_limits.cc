@@ -9,7 +9,7 @@
 namespace attune::kernel {
 namespace {
 
-// Of arrays of fixed size in a CUDA kernel, on every device.
+// Limit for arrays of fixed size in a CUDA kernel, on every device.
 constexpr int64_t kStaticSharedBytes = 48 * 1024;
 constexpr std::string_view kArchPrefix = "sm_";
 constexpr std::string_view kAmdArchPrefix = "gfx";
@@ -18,8 +18,8 @@ bool IsOfCudaAlone(std::string_view name) {
   return name == "dynamic_shared_bytes" || name == "arch";
 }
 
-// 90 for "sm_90" and "sm_90a". 0 for GPUs of AMD, so that the rule by which a kernel asks for what
-// some GPUs of NVIDIA have (arch >= 80) leaves them out.
+// 90 for "sm_90" and "sm_90a". 0 for AMD GPUs, so that rules for features of some NVIDIA GPUs (arch
+// >= 80) exclude them.
 std::optional<int64_t> ArchNumber(std::string_view arch) {
   if (arch.starts_with(kAmdArchPrefix)) return 0;
   if (!arch.starts_with(kArchPrefix)) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<int64_t> LimitOf(const Target& target, KernelLanguage language,
   if (language == KernelLanguage::kOpenCl || name == "max_work_group_size") {
     return IntegerProperty(target, name);
   }
-  // What CUDA devices say of themselves is the most that a launch may ask for.
+  // CUDA devices report the maximum that a launch may request.
   const auto most = IntegerProperty(target, "local_memory_bytes");
   if (name == "dynamic_shared_bytes" || !most) return most;
   return std::min(*most, kStaticSharedBytes);

@@ -1,4 +1,4 @@
-// What expressions of a kernel file may read about a device, by name.
+// Properties of a device that expressions of a kernel file may read, by name.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ inline constexpr std::string_view kDeviceLimitNames[] = {
     "language",       // 'opencl' or 'cuda'.
     "compute_units",  // Multiprocessors, where the device has such.
     "max_work_group_size",
-    "local_memory_bytes",    // That arrays of fixed size in a kernel may have.
+    "local_memory_bytes",    // Limit for arrays of fixed size in a kernel.
     "dynamic_shared_bytes",  // CUDA alone: that a launch may ask for instead.
     "arch",                  // CUDA alone: 90 for sm_90, 0 for GPUs of AMD.
 };

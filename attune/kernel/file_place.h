@@ -13,8 +13,8 @@ namespace attune::kernel {
 std::string PathAt(const std::filesystem::path& path, std::string_view json,
                    std::string_view pointer);
 
-// `status`, whose message may begin with a JSON pointer into `json`, which was read from `path`,
-// with the path, the line and the column.
+// Replaces a JSON pointer at the start of the message of `status`, into `json`, which was read from
+// `path`, by the path, the line and the column.
 Status AtPointer(const Status& status, const std::filesystem::path& path, std::string_view json);
 
 // The same for T1: the pointer is into the kernel file that `json` is read as, and becomes that of
@@ -22,8 +22,8 @@ Status AtPointer(const Status& status, const std::filesystem::path& path, std::s
 Status AtPointerInT1(const Status& status, const std::filesystem::path& path,
                      std::string_view json);
 
-// Whichever of the two the file at `path` needs. Errors of what LoadKernelFile has read are told
-// so.
+// AtPointer or AtPointerInT1, as the file at `path` needs. For errors in files that LoadKernelFile
+// has read.
 Status AtPlaceIn(const std::filesystem::path& path, const Status& status);
 
 }  // namespace attune::kernel

@@ -1,4 +1,4 @@
-// References that are no kernels: a program of the user's, or results that were kept.
+// References that are no kernels: a user's program, or stored results.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -24,11 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whoever waits ends the process that waits for the program, which ends that, too.
+// A caller with a shorter limit ends the process that waits for the program, which ends the
+// program, too.
 constexpr int64_t kDeadlineNs = 3600LL * 1'000'000'000;
 constexpr size_t kMostLogBytes = 500;
 
-// The end of what a program said, which is where most say why they ended, without half a line.
+// The end of a program's output, where most programs print why they ended, without half a line.
 std::string_view EndOf(std::string_view log) {
   log = log.substr(0, log.find_last_not_of(" \n\r\t") + 1);
   if (log.size() <= kMostLogBytes) return log;
@@ -40,8 +41,8 @@ std::string_view Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// That the files of a program, which lie among the temporary ones, cannot be written. No property
-// of the problem, as resources that are exhausted would be.
+// The error that the files of a program, which lie among the temporary ones, cannot be written. It
+// is no property of the problem, as exhausted resources would be.
 Status AboutTemporary(const Status& failure) {
   return Unavailable(failure.message() + " TMPDIR names another folder for temporary files.");
 }
@@ -113,7 +114,7 @@ class ProgramExecutable final : public Executable {
   Device& device_;
 };
 
-// Copies what a launch wrote when it was captured.
+// Copies the outputs of the captured launch.
 class DataExecutable final : public Executable {
  public:
   DataExecutable(const OwnReference& reference, fs::path folder, OwnKernelProblem own,
@@ -142,7 +143,7 @@ class DataExecutable final : public Executable {
   Device& device_;
 };
 
-// Without what only a device knows, and without the source, which is not compiled.
+// Removes properties that only a device knows, and the source, which is not compiled.
 KernelFile ForAnyDevice(KernelFile file) {
   file.applies.clear();
   file.source.clear();

@@ -1,4 +1,4 @@
-// What the sources of a kernel include, which the compiler reads and nobody lists.
+// Files that the sources of a kernel include, which only the compiler reads.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ inline constexpr size_t kMaxIncludedFiles = 1000;
 
 struct IncludedFiles {
   std::vector<std::filesystem::path> paths;  // Canonical.
-  std::string texts;                         // Of all, one behind the other.
+  std::string texts;                         // Texts of all files, concatenated.
 };
 
-// All files that `source` includes, directly or through others, each once; none if it includes none
-// that is there. A name is looked for in the folder of whoever includes it (of the
-// source `folder`), in the current one and in those that `compile_options` add (-I): of which the
-// compiler takes one, and all count. What comes with a compiler is not found, and no part of it.
-// kInvalidArgument if there are more than kMaxIncludedFiles.
+// All files that `source` includes, directly or through others, each once; empty if it includes no
+// existing file. Each name is looked up in the folder of the including file (`folder` for the
+// source), in the current folder and in those of -I in `compile_options`. The compiler takes one of
+// the matches; all of them count here. Headers of the compiler itself are not found and do not
+// count. kInvalidArgument if there are more than kMaxIncludedFiles.
 Result<IncludedFiles> FindIncludedFiles(std::string_view source,
                                         const std::filesystem::path& folder,
                                         const std::vector<std::string>& compile_options);

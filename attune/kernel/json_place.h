@@ -1,4 +1,4 @@
-// A JSON value together with where it stands, so that every complaint about it can say so.
+// A JSON value together with its position, so that errors can name it.
 #pragma once
 
 #include <initializer_list>
@@ -13,13 +13,13 @@
 
 namespace attune::kernel {
 
-// Whether `text` is a C identifier of at most 64 bytes.
+// True if `text` is a C identifier of at most 64 bytes.
 bool IsIdentifier(std::string_view text);
 
 // Borrows the document.
 class JsonPlace {
  public:
-  // Expressions in it are of `dialect`.
+  // Parses its expressions in `dialect`.
   explicit JsonPlace(const nlohmann::json& root, ExpressionDialect dialect = ExpressionDialect::kC)
       : value_(&root), dialect_(dialect) {}
 

@@ -22,8 +22,8 @@
 
 namespace attune::kernel {
 
-// What a kernel is written in, which is also the name of the backend that runs it. Those for CUDA
-// are compiled for AMD GPUs, too (backends/hip).
+// The language of a kernel, which also names the backend that runs it. CUDA kernels are compiled
+// for AMD GPUs, too (backends/hip).
 enum class KernelLanguage { kOpenCl, kCuda };
 std::string_view Name(KernelLanguage language);  // "opencl", "cuda".
 inline constexpr KernelLanguage kKernelLanguages[] = {KernelLanguage::kOpenCl,
@@ -65,10 +65,10 @@ struct KernelLaunch {
 // A file beside the kernel file that holds the elements of an operand, as they lie in memory.
 struct DataFile {
   std::string path;  // From the folder of the kernel file; packed by gzip if it ends in ".gz".
-  Fingerprint hash;  // Of the content, unpacked.
+  Fingerprint hash;  // Hash of the unpacked content.
 };
 
-// An operand of a user's kernel, whose extents and fill are expressions of its sizes.
+// An operand of a user's kernel; its extents and fill are expressions of the kernel's sizes.
 struct OwnOperand {
   size_t index_in_file = 0;
   std::string name;
@@ -78,10 +78,10 @@ struct OwnOperand {
   BufferFill::Kind fill = BufferFill::Kind::kUniform;
   std::optional<Expression> first;  // BufferFill's; both absent: the default.
   std::optional<Expression> second;
-  std::optional<DataFile> data;  // Of the fill `file`.
+  std::optional<DataFile> data;  // Only with the fill `file`.
 };
 
-// What computes the right result of a user's kernel: exactly one of the four.
+// Computes the right result of a user's kernel: exactly one of the four.
 struct OwnReference {
   // The same source with other launches, if there are any, and this config.
   std::optional<Config> config;
@@ -103,12 +103,12 @@ struct OwnFigure {
   std::optional<Expression> count;  // Absent: one, or where it is reduced all of the operand.
 };
 
-// What the operator `kernel` adds: an operation that attune knows nothing of.
+// Additional fields of the operator `kernel`: an operation unknown to attune.
 struct OwnKernel {
-  std::string name;                // Of the problem; a reference has that of whom it is for.
-  Fingerprint content;             // Of the JSON, the sources and the reference, in any language.
-  std::vector<std::string> sizes;  // Run-time and compile-time.
-  std::map<std::string, int64_t, std::less<>> usual_sizes;  // Of whoever names none.
+  std::string name;     // Name of the problem; a reference has the name of its kernel.
+  Fingerprint content;  // Hash of the JSON, the sources and the reference, in any language.
+  std::vector<std::string> sizes;                           // Run-time and compile-time.
+  std::map<std::string, int64_t, std::less<>> usual_sizes;  // Sizes where the caller names none.
   std::vector<OwnOperand> operands;                         // Those that are only read first.
   double absolute_tolerance = 0;
   double relative_tolerance = 0;
@@ -120,51 +120,52 @@ struct OwnKernel {
 struct KernelFile {
   static constexpr int kFormatVersion = 9;
 
-  int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
-  std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.
-  // Among `languages`: what the values of parameters and the source are for.
+  int format_version = kFormatVersion;  // Format of the file; all from 1 are read.
+  // Languages that it is offered in.
+  std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};
+  // One of `languages`; the values of parameters and the source are for it.
   KernelLanguage language = KernelLanguage::kOpenCl;
   std::string name;  // The solver is `<language>.<name>`.
-  int version = 1;   // Of the solver.
+  int version = 1;   // Version of the solver.
   std::string description;
   std::string operator_name;  // "gemm", "conv", or "kernel", which `own` is about.
   std::vector<std::string> source_names;
-  // Its one source is code that somebody else compiled: nothing is compiled in, and what a config
-  // says is for the launches alone.
+  // Its only source is precompiled code: nothing is compiled in, and a config affects the launches
+  // alone.
   bool is_binary = false;
   std::vector<std::string> compile_time_sizes;  // All others are run-time.
   std::vector<Expression> applies;
   std::vector<Parameter> parameters;
   std::vector<std::string> run_time_parameters;  // Those that are not compiled in.
   std::vector<Expression> constraints;
-  // Of each constraint of a user's kernel the path, line and JSON pointer, for messages. Filled by
+  // For each constraint of a user's kernel the path, line and JSON pointer, for messages. Filled by
   // LoadKernelFile.
   std::vector<std::string> constraint_places;
   // Constraints that are functions of the program that opened the file: no file has any, no record
   // keeps them, and children know nothing of them.
   std::vector<Constraint> predicates;
-  std::optional<Expression> cost;  // What a config is estimated to take, in whatever unit.
+  std::optional<Expression> cost;            // Estimated cost of a config, in any unit.
   std::vector<NamedExpression> definitions;  // Preprocessor names, in order.
   std::vector<NamedExpression> variables;    // For the expressions of launches, in order.
   std::optional<Expression> workspace_bytes;
   std::vector<KernelLaunch> launches;
-  // Of a user's kernel: what its compiler is told beside what attune says, in order.
+  // Compiler options of a user's kernel, added to those of attune, in order.
   std::vector<std::string> compile_options;
-  // What the compiler reads first of all: a source in OpenCL C needs some to be CUDA C++. Filled
-  // by LoadKernelFile, as the next three are.
+  // Text in front of the source: OpenCL C needs some to be CUDA C++. Filled by LoadKernelFile, as
+  // the next three are.
   std::string_view prelude;
   std::string source;   // The text of all sources, in order, or the binary.
-  Fingerprint content;  // Of the JSON, the prelude and the sources.
-  // All that it is made of: itself, its sources, what these include, its data. LoadReference adds
-  // what the reference is made of.
+  Fingerprint content;  // Hash of the JSON, the prelude and the sources.
+  // All files that it consists of: itself, its sources, their includes, its data. LoadReference
+  // adds the files of the reference.
   std::vector<std::filesystem::path> read_files;
-  std::optional<OwnKernel> own;  // Of the operator `kernel`.
+  std::optional<OwnKernel> own;  // Only for the operator `kernel`.
 
   // No size is compiled in: a shape never seen compiles nothing.
   bool dynamic() const { return compile_time_sizes.empty(); }
   std::string solver_name() const;
-  // What a program that compiles the source itself tells its compiler: the standard that attune
-  // takes, unless the file has one, and the file's options. Empty of a binary.
+  // Options for a program that compiles the source itself: attune's default standard, unless the
+  // file has one, and the file's options. Empty for a binary.
   std::vector<std::string> all_compile_options() const;
 };
 
@@ -176,10 +177,10 @@ inline constexpr size_t kMaxKernelSourceBytes = 1024 * 1024;
 inline constexpr std::string_view kWorkspaceName = "workspace";
 
 // Reads `json` as a kernel of `language` and checks everything but the sources; kUnsupported if it
-// is not offered in that language. Every other error names its place: line and column for
-// JSON that does not parse, otherwise the JSON pointer (/parameters/0/values/1), and the reason.
-// Unknown and duplicate keys, unknown names in expressions and expressions that read what is not
-// known where they are evaluated are errors.
+// is not offered in that language. Every other error gives its position (line and column for JSON
+// that does not parse, otherwise the JSON pointer, /parameters/0/values/1) and the reason. Unknown
+// and duplicate keys are errors, as are expressions with unknown names or with names that have no
+// value yet where the expression is evaluated.
 Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage language);
 
 // ParseKernelFile, and the sources beside it. Errors begin with the path; of the operator `kernel`

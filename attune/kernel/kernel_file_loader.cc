@@ -32,8 +32,8 @@ Status LoadBinary(const std::filesystem::path& path, KernelFile& file) {
   return Status::Ok();
 }
 
-// A comment behind the source that changes with what it includes: programs that were built before
-// are others, and so are problems.
+// Appends a comment to the source that changes with its includes: then programs built before have
+// another key, and problems another content hash.
 Status NoteIncludedFiles(const std::filesystem::path& folder, KernelFile& file) {
   const auto included = FindIncludedFiles(file.source, folder, file.compile_options);
   if (!included.ok()) return included.error().WithContext("/sources");
@@ -43,7 +43,7 @@ Status NoteIncludedFiles(const std::filesystem::path& folder, KernelFile& file) 
   return Status::Ok();
 }
 
-// What is read when a problem is begun.
+// The data files that a problem reads when it starts.
 void NoteDataFiles(const std::filesystem::path& folder, KernelFile& file) {
   if (!file.own.has_value()) return;
   for (const OwnOperand& operand : file.own->operands) {
@@ -100,7 +100,7 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
   return Status::Ok();
 }
 
-// What spaces say of constraints that leave nothing, or have no value, is said of these places.
+// Spaces cite these places in errors about constraints that leave no config or have no value.
 void NoteConstraintPlaces(const std::filesystem::path& path, std::string_view json, bool is_t1,
                           KernelFile& file) {
   for (size_t i = 0; i < file.constraints.size(); ++i) {

@@ -25,8 +25,8 @@ struct KernelMutation {
 inline constexpr int kMutations = 1000;
 inline constexpr uint64_t kMutationSeed = 20;
 
-// Of any shipped kernel file that OpenCL reads, at a random place: left out, doubled, of another
-// type, another number, or with another character.
+// Mutates any shipped kernel file that OpenCL reads, at a random place: an element left out,
+// doubled, of another type, another number, or with another character.
 KernelMutation RandomMutation(Random& random);
 
 // A folder with the shipped sources and one kernel file, gone with this object.

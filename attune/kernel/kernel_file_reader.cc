@@ -1,5 +1,5 @@
-// JSON -> KernelFile: the shape of the file. What its expressions may read is
-// kernel_file_scopes.cc's business.
+// JSON -> KernelFile: the shape of the file. kernel_file_scopes.cc checks the names that its
+// expressions may read.
 #include <algorithm>
 #include <set>
 
@@ -26,7 +26,7 @@ constexpr size_t kMaxSources = 8;
 constexpr size_t kMaxParameters = 24;
 constexpr size_t kMaxValues = 64;
 constexpr double kMaxCombinations = 1 << 20;
-// Of a user's kernel, whose space is searched and never listed whole.
+// For a user's kernel: its space is searched and never listed whole.
 constexpr size_t kMaxOwnValues = 4096;
 constexpr double kMaxOwnCombinations = 0x1p62;
 constexpr size_t kMaxOwnSourceNameBytes = 1024;
@@ -44,7 +44,7 @@ constexpr int kVersionOfClusters = 9;
 constexpr int64_t kMaxVersion = 1000000;
 constexpr std::string_view kOpenClExtension = ".cl";
 constexpr std::string_view kCudaExtension = ".cu";
-// Of users' kernels alone, whose files have any name.
+// For users' kernels alone, because their files may have any name.
 constexpr std::string_view kOtherOpenClExtension = ".opencl";
 
 Result<std::string> ReadSolverName(const JsonPlace& place) {
@@ -404,7 +404,7 @@ Result<std::vector<KernelLaunch>> ReadLaunches(const JsonPlace& place, const Fie
   return launches;
 }
 
-// Of the operator `kernel`, which says more about its problem and need not say who it is.
+// For the operator `kernel`, which describes its problem in more keys and needs no name.
 Status CheckKeys(const JsonPlace& root) {
   const auto is_own = [&] {
     return root.value().is_object() && root.Has("operator") &&
@@ -440,7 +440,7 @@ bool IsWrittenInCuda(const JsonPlace& root) {
          });
 }
 
-// Of a user's kernel, whose author may come from Python.
+// Dialect of a user's kernel; its author may come from Python.
 Result<ExpressionDialect> DialectOf(const JsonPlace& root) {
   if (!root.value().is_object() || !root.Has("expressions")) return ExpressionDialect::kC;
   ATTUNE_ASSIGN_OR_RETURN(const std::string name, root.Member("expressions").Text(kMaxNameBytes));

@@ -127,7 +127,7 @@ class ScopeChecker {
 
   Status CheckLaunch(const std::string& place, const KernelLaunch& launch) const {
     if (launch.when) ATTUNE_RETURN_IF_ERROR(CheckOne("/" + place + "/when", *launch.when, all_));
-    // What attune compiles ahead is one work-group size; a user's kernel is not warmed up.
+    // attune compiles one work-group size ahead of time; a user's kernel is not warmed up.
     const Names& local = file_.own.has_value() ? all_ : build_;
     ATTUNE_RETURN_IF_ERROR(CheckList(place + "/local", launch.local, local));
     ATTUNE_RETURN_IF_ERROR(CheckList(place + "/groups", launch.groups, all_));
@@ -145,7 +145,7 @@ class ScopeChecker {
     return Status::Ok();
   }
 
-  // Launches of a user's reference read what the others may.
+  // Launches of a user's reference may read the same names as other launches.
   Status CheckReference(const OwnReference& reference) const {
     for (size_t i = 0; i < reference.launches.size(); ++i) {
       ATTUNE_RETURN_IF_ERROR(

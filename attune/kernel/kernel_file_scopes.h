@@ -1,4 +1,4 @@
-// Which names each expression of a kernel file may read.
+// Names that each expression of a kernel file may read.
 #pragma once
 
 #include "attune/base/status.h"

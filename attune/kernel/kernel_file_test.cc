@@ -270,7 +270,7 @@ TEST(KernelFileTest, MissingSourceIsReportedByPath) {
   EXPECT_THAT(library.reports[0].missing, HasSubstr("test.cl"));
 }
 
-// Which is opened again by each process that compiles, so that nobody could feed it.
+// Each process that compiles opens the file again, so that a pipe cannot serve them all.
 TEST(KernelFileTest, APipeIsRefusedAndNotWaitedFor) {
   const auto folder = *ScratchFolder::Make("attune-kernel-file");
   const auto path = folder->path() / "a.json";

@@ -120,7 +120,7 @@ std::vector<fs::path> KernelFolders() {
 
 namespace {
 
-// What was read so far, and who has which name.
+// The files read so far, and the names taken.
 class LibraryReader {
  public:
   explicit LibraryReader(KernelLanguage language) : language_(language) {}
@@ -136,12 +136,12 @@ class LibraryReader {
         file = loaded.error();
       }
     }
-    // Another backend's, who reads and reports it.
+    // It belongs to another backend, which reads and reports it.
     if (!file.ok() && file.error().code() == StatusCode::kUnsupported) return;
     LibraryReport report = ReportOf(path, file);
     if (file.ok()) {
       const auto [place, is_new] = owner_.try_emplace(file->name, path);
-      // The same file, by itself and in its folder, or another folder's of that name.
+      // The same file, directly and in its folder, or another folder's of that name.
       if (!is_new && place->second == path) return;
       if (!is_new && FolderOf(place->second) != FolderOf(path)) return;
       if (is_new) {

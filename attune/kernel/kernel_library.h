@@ -15,7 +15,7 @@ struct KernelLibrary {
   std::vector<KernelFile> files;  // Sorted by file name; names are distinct.
   std::vector<LibraryReport>
       reports;  // One for each file that was found, the broken ones with place and reason.
-  // What is behind users' kernels and is no kernel itself: references that are programs or data.
+  // Solvers behind users' kernels that are no kernels: references that are programs or data.
   SolverList solvers;
 };
 
@@ -30,12 +30,11 @@ std::vector<std::filesystem::path> ChosenKernelFiles();
 // One for each folder or file of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
 std::vector<LibraryReport> MissingKernelFolders();
 
-// Every *.json of `folders`, and of folders in them that are named after operators, that is for
-// `language`, or broken. A user's kernel brings a second kernel, its reference. A name that an
-// earlier folder has already is skipped: that is how a user replaces a kernel. Two files of one
-// folder with the same
-// name are reported and the second is left out. What is broken in a folder of ATTUNE_KERNEL_PATH is
-// reported as chosen by it, so that no shipped kernel is measured in its place.
+// Every *.json of `folders`, and of subfolders named after operators, that is for `language`, or
+// broken. A user's kernel adds a second kernel, its reference. A name that an earlier folder has is
+// skipped, so that a user can replace a kernel. If two files of one folder have the same name, the
+// second is reported and left out. A broken file in a folder of ATTUNE_KERNEL_PATH is reported as
+// chosen by it, so that no shipped kernel is measured in its place.
 KernelLibrary LoadKernelLibrary(const std::vector<std::filesystem::path>& folders,
                                 KernelLanguage language);
 

@@ -13,7 +13,7 @@
 namespace attune::kernel {
 namespace {
 
-// What every device here allows, and more than any config asks for.
+// Values that every device here allows and no config exceeds.
 const Config kLimits = {{"language", std::string("opencl")},
                         {"compute_units", int64_t{2}},
                         {"max_work_group_size", int64_t{4096}},
@@ -82,7 +82,8 @@ bool ContainsAll(const std::vector<Expression>& all, const std::vector<Expressio
   });
 }
 
-// Every rule still stands and no parameter has a new value. REQUIRES: the same parameter names.
+// True if every rule is unchanged and no parameter has a new value. REQUIRES: the same parameter
+// names.
 bool OffersNoMore(const KernelFile& changed, const KernelFile& intact) {
   if (!ContainsAll(changed.applies, intact.applies)) return false;
   if (!ContainsAll(changed.constraints, intact.constraints)) return false;
@@ -136,7 +137,7 @@ bool CanBePlanned(const KernelFile& file, const Problem& problem, const Config& 
   return MakeSource(file, problem, config).ok() && MakePlan(file, problem, config).ok();
 }
 
-// What a compiler has to unroll grows with the values of most parameters.
+// Unrolled code, and so compile time, grows with the values of most parameters.
 double CostOf(const Config& config) {
   double cost = 1;
   for (const auto& [name, value] : config) {
@@ -183,7 +184,7 @@ std::vector<Config> Sample(const ConfigSpace& space) {
   return configs;
 }
 
-// Compares what two files offer and do.
+// Compares the configs and the behaviour of two files.
 class Comparison {
  public:
   Comparison(const KernelFile& changed, const KernelFile& intact)
@@ -196,7 +197,7 @@ class Comparison {
   std::optional<KernelUse> FirstNewUse() {
     for (const Problem& problem : problems_) {
       auto use = NewUseOf(problem, false);
-      // Where only what is offered differs, there is nearly always something cheap among it.
+      // If only the offered configs differ, one of the new ones is nearly always cheap.
       if (use.has_value()) return same_program_ ? NewUseOf(problem, true) : use;
     }
     for (size_t i = 0; i < kThoroughProblems; ++i) {
@@ -205,7 +206,7 @@ class Comparison {
     return std::nullopt;
   }
 
-  // Whether there were new uses, all without a plan. Call after FirstNewUse().
+  // True if there were new uses, all without a plan. Call after FirstNewUse().
   bool found_refused() const { return found_refused_; }
 
  private:
@@ -282,7 +283,7 @@ std::optional<KernelUse> UseAtLimits(const KernelFile& changed, const KernelFile
   return std::nullopt;
 }
 
-// Of a file without a new use that could be run.
+// Kind of a file without a new use that can run.
 MutantKind KindOfHarmless(const KernelFile& changed, const KernelFile& intact, bool found_refused) {
   if (found_refused) return MutantKind::kNoPlan;
   if (!SameProgramAndPlan(changed, intact)) return MutantKind::kSameEffect;

@@ -1,4 +1,4 @@
-// What a corrupted kernel file has become, as far as that can be told without a device.
+// Classifies a corrupted kernel file, as far as that is possible without a device.
 #pragma once
 
 #include <map>
@@ -22,14 +22,15 @@ enum class MutantKind {
   kReported,
   // Reads as the same file, field by field.
   kUnchanged,
-  // Differs in name, version or description alone. They say what the kernel is called; nothing that
-  // is compiled, launched or bound is made from them.
+  // Differs in name, version or description alone: labels, on which nothing that is compiled,
+  // launched or bound depends.
   kRelabelled,
   // Differs, but for labels, in `applies`, values of parameters, `constraints` and `cost` alone,
-  // and takes no problem and no config that the intact file does not: fewer of them, or in another
-  // order, of which the first is the default. Program and plan of a config are made from other
-  // fields, so each is the same.
-  // (The warm-up of a PoCL program depends on both, and changes when it is compiled, not what.)
+  // and accepts no problem and no config that the intact file refuses: fewer of them, or in another
+  // order, of which the first is the default. Program and plan of a config depend on other fields,
+  // so each is the same.
+  // (The warm-up of a PoCL program depends on both: it changes when the program is compiled, not
+  // the program.)
   kOffersLess,
   // As kOffersLess, but a rule is another one: nothing new was found for any problem of
   // CoveringProblems(), LimitProblems() and LargeProblems() and any device, small ones too.
@@ -39,10 +40,10 @@ enum class MutantKind {
   // Each difference is a problem for which there is no plan: refused with its reason when it is
   // used.
   kNoPlan,
-  // Program and plan are made as before; but it takes problems of LargeProblems() that the intact
-  // file does not, whose operands no test can have.
+  // Program and plan are made as before; but it accepts problems of LargeProblems() that the intact
+  // file refuses. No test can allocate the operands of these.
   kBeyondTests,
-  // Makes a device do what the intact file does not, be it a smaller device or a problem at a limit
+  // Changes the behaviour on a device, perhaps only on a smaller device or for a problem at a limit
   // of size: KernelMutant::use is an instance.
   kAnother,
 };
@@ -60,12 +61,12 @@ struct KernelUse {
 
 struct KernelMutant {
   MutantKind kind = MutantKind::kReported;
-  std::string report;            // Of LoadKernelFile, without the path, if it is refused.
+  std::string report;            // Error of LoadKernelFile, without the path, if it is refused.
   std::string solver;            // "opencl.NAME", if it is not.
-  std::optional<KernelUse> use;  // Of kAnother.
+  std::optional<KernelUse> use;  // Only for kAnother.
 };
 
-// Tells mutations apart; keeps the intact files that it has read.
+// Classifies mutations; keeps the intact files that it has read.
 class MutantClassifier {
  public:
   KernelMutant Classify(const KernelMutation& mutation);

@@ -1,4 +1,4 @@
-// That corrupted kernel files are told apart rightly.
+// Tests the classification of corrupted kernel files.
 #include <filesystem>
 #include <functional>
 #include <map>

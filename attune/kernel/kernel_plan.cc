@@ -24,7 +24,7 @@ std::string MacroText(const ParameterValue& value) {
 
 constexpr int64_t kMaxLocalItems = 1 << 20;
 constexpr int64_t kMaxGroups = int64_t{1} << 31;
-// Of CUDA, in all dimensions but the first.
+// CUDA's limit in all dimensions but the first.
 constexpr int64_t kMaxLaterCudaGroups = 65535;
 constexpr int64_t kMaxSharedBytes = 1 << 20;
 constexpr int64_t kMaxClusterGroups = 16;
@@ -133,7 +133,7 @@ int64_t MostGroups(KernelLanguage language, size_t dimension) {
   return dimension == 0 ? kMaxGroups - 1 : kMaxLaterCudaGroups;
 }
 
-// A cluster of one work-group is none: a device without clusters can launch it.
+// A cluster of one work-group counts as none: a device without clusters can launch it.
 Status PlanCluster(const KernelLaunch& launch, const Scope& scope, PlannedLaunch& planned) {
   int64_t size = 1;
   for (size_t i = 0; i < launch.cluster.size(); ++i) {
@@ -245,7 +245,7 @@ Result<std::string> MakeMacros(const KernelFile& file, const Problem& problem,
   };
   for (const std::vector<std::string>* names : {&fields.sizes, &fields.derived}) {
     for (const std::string& size : *names) {
-      // A user's kernel calls its arguments what it likes, and `M` may be something else there.
+      // A user's kernel names its arguments freely: `M` may have another meaning there.
       if (file.own.has_value() && !is_fixed(size)) continue;
       const ParameterValue value = is_fixed(size) ? scope.values().at(size) : ParameterValue(size);
       ATTUNE_RETURN_IF_ERROR(define(MacroOf(size), value));
@@ -278,7 +278,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
 
 namespace {
 
-// Whether `problem` is the user's kernel `file`, and of what that is now.
+// Checks that `problem` is of the user's kernel `file` and of its current content.
 Status CheckIsOwn(const KernelFile& file, const Problem& problem) {
   ATTUNE_ASSIGN_OR_RETURN(const OwnKernelProblem own, OwnKernelOf(problem));
   if (own.name != file.own->name) {

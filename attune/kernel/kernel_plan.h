@@ -22,7 +22,7 @@ enum class CallScalar { kAlpha, kBeta };
 
 struct PlannedArgument {
   KernelArgument::Kind kind = KernelArgument::Kind::kOperand;  // Never kReal: it is resolved here.
-  std::string name;  // Of the operand; of kBytes, the bytes in hexadecimal.
+  std::string name;  // Name of the operand; for kBytes, the bytes in hexadecimal.
   std::variant<int64_t, double, CallScalar> value = int64_t{0};
 
   friend bool operator==(const PlannedArgument&, const PlannedArgument&) = default;
@@ -42,31 +42,31 @@ struct PlannedLaunch {
 
 struct KernelPlan {
   int64_t workspace_bytes = 0;
-  std::map<std::string, int64_t> operand_bytes;  // What the problem has, by name.
+  std::map<std::string, int64_t> operand_bytes;  // Sizes of the problem's operands, by name.
   std::map<std::string, int64_t>
-      element_bytes;                    // Of the same operands; 1 for the workspace of bytes.
+      element_bytes;                    // For the same operands; 1 for the workspace of bytes.
   std::vector<PlannedLaunch> launches;  // In order.
 
   friend bool operator==(const KernelPlan&, const KernelPlan&) = default;
 };
 
-// kUnsupported, with the expression and the value, where an expression cannot be evaluated for this
-// problem or yields what no launch can have: an empty or huge work-group or grid, an int that needs
-// 64 bits, a negative size.
+// kUnsupported, with the expression and the value, if an expression cannot be evaluated for this
+// problem or its value is impossible for a launch: an empty or huge work-group or grid, an int that
+// needs 64 bits, a negative size.
 Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, const Config& config);
 
-// What a source knows a size as: its name in capitals.
+// The macro for a size in the source: its name in capitals.
 std::string MacroOf(std::string size);
 
 // The program text: the file's prelude, one macro for each size, compile-time parameter and
 // definition, then the file's source.
 //   size S, compile-time: #define <S in capitals> <number>; run-time: #define <S in capitals> S,
 //   which is then the name of the kernel's argument.
-// Of a binary, the binary.
+// For a binary, the binary itself.
 Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
                                const Config& config);
 
-// The macros alone, which tell programs of one file apart.
+// The macros alone, which distinguish programs of one file.
 Result<std::string> MakeMacros(const KernelFile& file, const Problem& problem,
                                const Config& config);
 
@@ -85,15 +85,15 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
 Result<Config> DefaultConfig(const KernelFile& file, const Problem& problem,
                              const Config& device_limits);
 
-// The same space, by ascending cost behind the default where the file tells one. Evaluates
-// the cost of each config: DefaultConfig is cheaper where only the default is needed.
+// The same space, by ascending cost behind the default if the file has a cost. Evaluates the cost
+// of each config: DefaultConfig is cheaper if only the default is needed.
 Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& problem,
                                     const Config& device_limits);
 
-// What every solver made from `file` is; `dynamic` follows from its sizes.
+// Traits of every solver made from `file`; `dynamic` follows from its sizes.
 SolverTraits TraitsOf(const KernelFile& file);
 
-// The plan as one line of JSON and back: what a compiler needs to know to warm a program up.
+// The plan as one line of JSON and back: the input for a compiler that warms a program up.
 std::string Text(const KernelPlan& plan);
 Result<KernelPlan> ParseKernelPlan(std::string_view text);
 

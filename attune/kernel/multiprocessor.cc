@@ -11,7 +11,7 @@ namespace attune::kernel {
 namespace {
 
 constexpr int64_t kKib = 1024;
-constexpr int kRegisters = 65536;  // Of every multiprocessor.
+constexpr int kRegisters = 65536;  // The same for every multiprocessor.
 constexpr int kWarp = 32;
 constexpr int kRegistersOfWarp = 256;  // A warp gets a multiple of this.
 

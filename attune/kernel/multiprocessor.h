@@ -1,5 +1,5 @@
-// How many blocks of a kernel a multiprocessor of an NVIDIA GPU has room for at a time, by what the
-// CUDA C++ Programming Guide says of its compute capability. No device is needed.
+// The number of blocks of a kernel that fit on a multiprocessor of an NVIDIA GPU at a time, by the
+// compute capabilities in the CUDA C++ Programming Guide. No device is needed.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct Multiprocessor {
   std::string_view arch;  // "sm_90"
   int threads = 0;
   int blocks = 0;
-  int block_registers = 0;         // That one block may have.
-  int64_t shared_bytes = 0;        // Of all blocks.
-  int64_t block_shared_bytes = 0;  // That one block may have, opted for where it is above 48 KiB.
+  int block_registers = 0;         // Limit for one block.
+  int64_t shared_bytes = 0;        // For all blocks together.
+  int64_t block_shared_bytes = 0;  // Limit for one block; above 48 KiB by opt-in.
   std::string_view gpu;
   int count = 0;
 };
@@ -30,14 +30,14 @@ std::span<const Multiprocessor> Multiprocessors();
 // Also of a variant, such as sm_90a; null if it is not known here.
 const Multiprocessor* FindMultiprocessor(std::string_view arch);
 
-// What one block of a kernel takes.
+// Resources of one block of a kernel.
 struct BlockNeeds {
   int threads = 1;           // 1 to kMostThreadsOfBlock.
-  int registers = 0;         // Of a thread; 0: not known, and no limit.
-  int64_t shared_bytes = 0;  // Static and dynamic, without what the driver reserves.
+  int registers = 0;         // Per thread; 0: not known, and no limit.
+  int64_t shared_bytes = 0;  // Static and dynamic, without the driver's reserve.
 };
 
-// Of each limit, how many blocks have room; kNoLimit where there is none.
+// Number of blocks that fit, by each limit; kNoLimit without one.
 struct BlockRoom {
   static constexpr int kNoLimit = 1 << 30;
 
@@ -47,7 +47,7 @@ struct BlockRoom {
   int by_blocks = kNoLimit;
 
   int blocks() const;  // The least of them.
-  // By what they are limited: "registers, shared memory".
+  // The binding limits: "registers, shared memory".
   std::string limited() const;
 };
 BlockRoom RoomFor(const BlockNeeds& needs, const Multiprocessor& multiprocessor);

@@ -10,14 +10,14 @@
 
 namespace attune::kernel {
 
-// Whether `function` is one, and not a C name.
+// True if `function` is a name expression, not a C name.
 bool IsNameExpression(std::string_view function);
 
-// What is wrong with `text` as a name expression, as a part of a sentence; empty if nothing is. The
-// compiler alone knows whether there is such a kernel.
+// The error in `text` as a name expression, as a part of a sentence; empty if it is valid. Only the
+// compiler knows whether there is such a kernel.
 std::string MistakeInNameExpression(std::string_view text);
 
-// Whether compiled code can call a kernel so: letters, digits, '_', '$' and '.', however many.
+// True if compiled code can name a kernel so: letters, digits, '_', '$' and '.', of any length.
 bool IsSymbol(std::string_view text);
 
 // "blur" of "image::blur<3>", and any other name itself.

@@ -1,4 +1,4 @@
-// OpenCL C as CUDA C++: what a source of kernel files begins with where it is compiled by NVRTC.
+// OpenCL C as CUDA C++: the prelude of kernel file sources that NVRTC compiles.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Figures of a user's kernel: what it writes beside its results or prints, for people to choose by.
+// Figures of a user's kernel: values that it writes beside its results or prints, for users to
+// choose by.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,8 @@ Status ReadOwnFigures(const JsonPlace& place, KernelFile& file);
 // The figure of `file` called `name`; null if it has none.
 const OwnFigure* FindFigure(const KernelFile& file, std::string_view name);
 
-// Where `figure` is for `sizes`. kInvalidArgument, with what has no value for them or none that is
-// possible.
+// The source of `figure` for `sizes`. kInvalidArgument, with the expression, if it has no value for
+// them or an impossible one.
 Result<FigureSource> SourceOf(const OwnFigure& figure, const KernelFile& file,
                               const OwnSizes& sizes);
 

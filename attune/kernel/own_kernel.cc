@@ -51,7 +51,7 @@ Status CheckSizes(const OwnKernel& own, const OwnSizes& sizes) {
   return Status::Ok();
 }
 
-// Why `expression`, at `place`, is no good for `sizes`.
+// The error that `expression`, at `place`, is invalid for `sizes`.
 Status NoValue(const std::string& place, const Expression& expression, const OwnSizes& sizes,
                std::string_view reason) {
   return InvalidArgument(
@@ -87,7 +87,7 @@ Result<OwnBuffer> BufferOf(const std::string& place, const OwnOperand& operand,
     ATTUNE_ASSIGN_OR_RETURN(buffer.fill.first, NumberOf(place + "/fill", *operand.first, sizes));
     ATTUNE_ASSIGN_OR_RETURN(buffer.fill.second, NumberOf(place + "/fill", *operand.second, sizes));
   }
-  // An output has none, and says nothing else.
+  // An output has no fill.
   if (operand.role == OperandRole::kOut) buffer.fill = {};
   if (buffer.fill.kind != BufferFill::Kind::kUniform || buffer.fill.first <= buffer.fill.second) {
     return buffer;
@@ -96,7 +96,7 @@ Result<OwnBuffer> BufferOf(const std::string& place, const OwnOperand& operand,
                                      buffer.fill.first, buffer.fill.second, TextOfSizes(sizes)));
 }
 
-// Whether `other` takes what `file` takes.
+// Checks that `other` has the operands of `file`.
 Status CheckSameOperands(const OwnKernel& own, const OwnKernel& other) {
   const auto is_same = [](const OwnOperand& a, const OwnOperand& b) {
     return a.name == b.name && a.role == b.role && a.type == b.type;

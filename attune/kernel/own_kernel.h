@@ -1,4 +1,4 @@
-// The problems of a user's kernel, and what computes their right results.
+// The problems of a user's kernel, and the solvers that compute their right results.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,28 @@
 
 namespace attune::kernel {
 
-// What the name of a reference ends with, behind that of its kernel. No kernel has a dot in its
-// name, so that none is called as the reference of another.
+// Suffix of a reference's name, behind that of its kernel. Kernel names have no dot, so no kernel
+// has the name of another one's reference.
 inline constexpr std::string_view kReferenceSuffix = ".reference";
 
 using OwnSizes = std::map<std::string, int64_t, std::less<>>;
 
-// The problem of `file` for `sizes`. kInvalidArgument names sizes that are missing or that the
-// kernel has not, and the extent or fill, by its JSON pointer, that has no value for them.
-// REQUIRES: file.own.
+// The problem of `file` for `sizes`. kInvalidArgument names missing or unknown sizes, and the
+// extent or fill, by its JSON pointer, that has no value for them. REQUIRES: file.own.
 Result<Problem> MakeOwnProblem(const KernelFile& file, const OwnSizes& sizes);
 
-// "m=4096,n=4096". The error names what is wrong in the text.
+// Parses "m=4096,n=4096". The error names the wrong part of the text.
 Result<OwnSizes> ParseSizes(const std::string& text);
 
-// The reference of the user's kernel in `file`, which was read from `path`, as a kernel file of its
-// own: `<name>.reference`, tuned only by name. Null if its reference is no kernel. `file` learns
-// the content of its reference. Errors begin with the path.
+// The reference of the user's kernel in `file`, which was read from `path`, as a separate kernel
+// file: `<name>.reference`, tuned only by name. Null if its reference is no kernel. Adds the
+// content of the reference to `file`. Errors begin with the path.
 Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& path,
                                                   KernelFile& file);
 
-// The same for a reference that is no kernel: a solver that writes what it is given into a folder,
-// runs a program on it, and reads what that has written, or one that has the results in data files
-// (docs/formats/kernel_file.md). Null for one that is a kernel.
+// The same for a reference that is no kernel. Such a solver writes its inputs into a folder, runs a
+// program on it, and reads the program's results, or it has the results in data files
+// (docs/formats/kernel_file.md). Null if the reference is a kernel.
 std::unique_ptr<const Solver> MakeHostReference(const KernelFile& file,
                                                 const std::filesystem::path& path);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxWords = 32;
 constexpr size_t kMaxWordBytes = 4096;
 constexpr size_t kMaxPathBytes = 4096;
-// What CUDA lets all arguments of a launch have together; OpenCL has less on most devices.
+// CUDA's limit for all arguments of a launch together; OpenCL has less on most devices.
 constexpr size_t kMaxArgumentBytes = 4096;
 constexpr size_t kMaxOptions = 32;
 constexpr size_t kMaxOptionBytes = 1024;
@@ -141,7 +141,7 @@ Result<OwnOperand> ReadOperand(const JsonPlace& place, const KernelFile& file) {
   return operand;
 }
 
-// What an operand reads are sizes alone.
+// Expressions of an operand may read sizes alone.
 Status CheckReadsSizes(const JsonPlace& place, const OwnOperand& operand, const OwnKernel& own) {
   std::vector<const Expression*> expressions;
   for (const Expression& extent : operand.shape) expressions.push_back(&extent);

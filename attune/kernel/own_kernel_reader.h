@@ -1,5 +1,4 @@
-// What a kernel file of the operator `kernel` has beside what all have: operands, reference and
-// tolerance.
+// Keys that only kernel files of the operator `kernel` have: operands, reference and tolerance.
 #pragma once
 
 #include "attune/base/status.h"
@@ -17,19 +16,19 @@ Status CheckKeyOfVersion(const JsonPlace& place, std::string_view key, int versi
 // is read.
 Status ReadOwnKernel(const JsonPlace& root, KernelFile& file);
 
-// The key `binary`, which stands in place of `sources`: the name of code that somebody else
-// compiled. REQUIRES: the languages are read.
+// Reads the key `binary`, which replaces `sources`: the name of precompiled code. REQUIRES: the
+// languages are read.
 Status ReadBinaryName(const JsonPlace& root, KernelFile& file);
 
-// Its reference, whose launches are in `launches`. REQUIRES: the parameters are read.
+// Reads its reference; its launches are in `launches`. REQUIRES: the parameters are read.
 Status ReadOwnReference(const JsonPlace& place, KernelFile& file);
 
 // A value of a parameter: an identifier or a whole number; of a user's kernel also a real number,
 // or true and false, which are 1 and 0.
 Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own);
 
-// All values of a parameter, which stand at `place`, of one kind: beside reals integers are reals.
-// Fails where texts and numbers are mixed, or an integer is no real.
+// All values of a parameter, read at `place`, as one kind: beside reals integers become reals.
+// Fails if texts and numbers are mixed, or if a real cannot represent an integer.
 Status MakeOneKind(const JsonPlace& place, std::vector<ParameterValue>& values);
 
 // Integers, texts, and numbers as JSON has them.
@@ -38,7 +37,7 @@ Result<Expression> ReadNumberOrExpression(const JsonPlace& place);
 // The bytes of an argument, in hexadecimal: lower case, two digits for each.
 Result<std::string> ReadArgumentBytes(const JsonPlace& place);
 
-// What expressions of `file` may read about its problem.
+// Names of problem fields that expressions of `file` may read.
 FieldNames FieldNamesFor(const KernelFile& file);
 
 }  // namespace attune::kernel

@@ -1,4 +1,4 @@
-// What a plan launches, in the words of devices that were asked.
+// The launches of a plan, in the same form as devices report them.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attune::kernel {
 
-// Names, grids, blocks and the shared memory that is asked for; what is in machine code stays 0.
+// Names, grids, blocks and requested shared memory; values that are in machine code stay 0.
 std::vector<ObservedLaunch> LaunchesOf(const KernelPlan& plan);
 
 }  // namespace attune::kernel

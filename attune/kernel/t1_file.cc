@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 constexpr size_t kMaxTextBytes = 4096;
 constexpr size_t kMaxList = 4096;
 constexpr const char* kAxes[] = {"X", "Y", "Z"};
-// What results of two configs may differ by, where T1 says nothing.
+// Tolerance between the results of two configs, if T1 gives none.
 constexpr double kTolerance = 1e-4;
 
 std::string Lower(std::string text) {
@@ -48,7 +48,7 @@ Result<std::string> ExpressionText(const JsonPlace& place) {
   return WithSizeNames(text);
 }
 
-// Python writes what is not finite, and no kernel has such a value.
+// Python can write numbers that are not finite, but no kernel accepts them.
 Status CheckIsFinite(const JsonPlace& place) {
   const Json& value = place.value();
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
@@ -124,7 +124,7 @@ class T1Reader {
                                          : Status::Ok();
   }
 
-  // C++17 and OpenCL C 1.2 are what everything is compiled as.
+  // Everything is compiled as C++17 and OpenCL C 1.2.
   static Status CheckOptions(const JsonPlace& options) {
     static const std::regex kStandard(R"(-{1,2}(cl-)?std=(c\+\+(11|14|17)|CL1\.[0-2]))");
     ATTUNE_RETURN_IF_ERROR(options.CheckArray(0, kMaxList));
@@ -228,7 +228,7 @@ class T1Reader {
         fmt::format("{} is not of the parameter's type, {}.", wrong->dump(), type));
   }
 
-  // What a condition says that it reads, and reads.
+  // Checks that a condition lists existing parameters, and all that it reads.
   Status CheckConditionParameters(const JsonPlace& condition, const std::string& text) const {
     if (!condition.Has("Parameters")) return Status::Ok();
     const JsonPlace place = condition.Member("Parameters");
@@ -366,7 +366,7 @@ class T1Reader {
     return argument.Member("AccessType").Error(fmt::format("'{}' is unknown.", access));
   }
 
-  // What is random is between 0 and the value.
+  // Random values are between 0 and the given value.
   static Result<Json> ReadFill(const JsonPlace& argument) {
     if (!argument.Has("FillType")) return argument.Error("a vector that is read needs a FillType.");
     ATTUNE_ASSIGN_OR_RETURN(const std::string type,
@@ -387,7 +387,7 @@ class T1Reader {
 
   static std::string BlockSizeName(size_t axis) { return "block_size_" + Lower(kAxes[axis]); }
 
-  // What Kernel Tuner takes where it is told nothing (util.get_thread_block_dimensions).
+  // Kernel Tuner's defaults (util.get_thread_block_dimensions).
   std::string UsualLocalExtent(size_t axis) const {
     const std::string name = BlockSizeName(axis);
     if (HasParameter(name)) return name;

@@ -10,16 +10,15 @@
 
 namespace attune::kernel {
 
-// Whether `document` is one: it has ConfigurationSpace and KernelSpecification.
+// True if `document` is T1: it has ConfigurationSpace and KernelSpecification.
 bool IsT1(const nlohmann::json& document);
 
 // The same kernel as a file of the operator `kernel` (docs/formats/kernel_file.md, "T1").
-// kInvalidArgument begins with the JSON pointer into `document` of what cannot be expressed, and
-// names it.
+// kInvalidArgument names the part that cannot be expressed, after its JSON pointer into `document`.
 Result<nlohmann::json> KernelFileOfT1(const nlohmann::json& document);
 
-// The JSON pointer into the T1 document of what stands at the pointer `place` of that kernel file;
-// the nearest that there is, where several places made it.
+// The JSON pointer into the T1 document for the pointer `place` into that kernel file; the nearest
+// one, where several places made it.
 std::string PlaceInT1(std::string_view place);
 
 }  // namespace attune::kernel

@@ -54,7 +54,7 @@ TEST(ParseCommandLine, BlankLinesAndRemarksAreNoCommands) {
 
 TEST(ParseCommandLine, VariablesAloneRunNothing) {
   EXPECT_FALSE(ParseCommandLine("A=1").ok());
-  // What begins with a digit names no variable.
+  // A word that begins with a digit is no variable.
   EXPECT_THAT(ParseCommandLine("1A=x")->words, ElementsAre("1A=x"));
 }
 

@@ -10,7 +10,7 @@ std::string DumpLine(const Json& json) {
 
 void PutBytes(const std::string& field, std::string_view bytes, Json& object) {
   object[field] = bytes;
-  // What comes back as something else is no UTF-8.
+  // A text that does not survive a round trip is not UTF-8.
   if (Json::parse(DumpLine(object[field])) == object[field]) return;
   std::string hex;
   for (const char byte : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));

@@ -11,13 +11,13 @@ namespace attune {
 // Keys keep the order in which they are written.
 using Json = nlohmann::ordered_json;
 
-// `json` on one line, a newline at the end. Bytes that are not UTF-8 become U+FFFD: what libraries
-// say may hold anything.
+// `json` on one line, a newline at the end. Bytes that are not UTF-8 become U+FFFD: messages of
+// libraries may hold anything.
 std::string DumpLine(const Json& json);
 
-// Puts `bytes` into `object` under `field`: as they are where they are UTF-8, whatever they would
-// do to a terminal. Else with U+FFFD for what is none, and all of them as `field`_hex, two
-// lower-case hexadecimal digits for each.
+// Puts `bytes` into `object` under `field`: unchanged if they are UTF-8, even if they hold control
+// sequences of terminals. Otherwise with U+FFFD for invalid bytes, and all bytes as `field`_hex,
+// two lower-case hexadecimal digits for each.
 void PutBytes(const std::string& field, std::string_view bytes, Json& object);
 
 }  // namespace attune

@@ -1,5 +1,5 @@
-// A library that runs outside of attune: handed a problem and a config it computes by itself, as a
-// program of its own, and tells how long that took.
+// A library that runs outside of attune, as a separate program: it gets a problem and a config,
+// computes them, and reports its time.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ namespace attune {
 struct LibraryRun {
   const Problem& problem;
   const Candidate& candidate;
-  const Artifact& artifact;  // What Solver::Build made for it; empty where nothing is built.
+  const Artifact& artifact;  // Result of Solver::Build; empty if nothing is built.
   std::string device;        // LibraryDevice::name.
 };
 
-// What a run told.
+// Values that a run reported.
 struct LibraryTime {
-  double time_ns = 0;  // Of one launch; positive and finite.
+  double time_ns = 0;  // Time of one launch; positive and finite.
   int64_t workspace_bytes = 0;
 
   friend bool operator==(const LibraryTime&, const LibraryTime&) = default;
 };
 
-// What a search found, and what Run takes as its artifact.
+// Result of a search, and the artifact for its Run.
 struct FoundCandidate {
   Candidate candidate;
   Artifact artifact;
@@ -51,7 +51,7 @@ class Library {
  public:
   virtual ~Library() = default;
 
-  // Of the devices, "tool" in "tool:vadd".
+  // Prefix of device names: "tool" in "tool:vadd".
   virtual std::string_view backend_name() const = 0;
   // [a-z][a-z0-9_]*. Behind `backend_name`, and the name of its field in the environment.
   virtual std::string_view name() const = 0;
@@ -61,12 +61,12 @@ class Library {
   virtual Target target() const = 0;
   virtual std::vector<LibraryDevice> Devices() const = 0;
 
-  // Runs the candidate once, within a deadline of the library's own. Nothing of it is left running,
-  // whatever comes of it.
+  // Runs the candidate once, within the library's own deadline. Leaves nothing running, even on
+  // failure.
   virtual tl::expected<LibraryTime, Failure> Run(const LibraryRun& run) const = 0;
 
-  // Of a solver that searches (SolverTraits::searches): what is run in the place of a candidate of
-  // its space. As Run. Nothing for a candidate that some search has found.
+  // For a solver that searches (SolverTraits::searches): the candidate to run in place of one of
+  // its space. As Run. Empty for a candidate that a search has found.
   virtual tl::expected<std::optional<FoundCandidate>, Failure> Search(const LibraryRun&) const {
     return std::nullopt;
   }

@@ -12,11 +12,11 @@
 namespace attune {
 
 // Its devices are BACKEND:NAME on the processors, and BACKEND:NAME:DEVICE. They cannot be opened:
-// candidates are run by the library's evaluator (library_evaluator.h) and by nobody else.
+// only the library's evaluator (library_evaluator.h) runs candidates.
 class LibraryBackend final : public Backend {
  public:
-  // Not null. `environment`: what programs inherit of this process and every measurement depends
-  // on ("policy.*").
+  // `library` is not null. `environment`: variables that programs inherit from this process and
+  // that every measurement depends on ("policy.*").
   explicit LibraryBackend(std::unique_ptr<const Library> library, Environment environment = {});
 
   std::string_view name() const override { return library_->backend_name(); }

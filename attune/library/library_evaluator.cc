@@ -15,7 +15,8 @@ namespace {
 // Candidates come one after the other: each has the device alone.
 constexpr size_t kBatch = 4;
 
-// Under which what a search found is kept: what `built` says, and whatever else decides about it.
+// The key under which a search's result is kept: the recipe `built`, and everything else that
+// decides about it.
 BuildRecipe SearchRecipe(BuildRecipe built, const LibraryReport& report) {
   built.options += " and what a search found";
   built.compiler += fmt::format(" {} {}", report.version, report.build_id);
@@ -73,7 +74,7 @@ class LibraryEvaluator final : public Evaluator {
     return Status::Ok();
   }
 
-  // Solver::ListOn takes an opened device, of which there is none.
+  // Solver::ListOn takes an opened device, but libraries open none.
   Result<std::vector<Config>> List(const SolverId&) override { return std::vector<Config>(); }
 
   size_t batch_size() const override { return kBatch; }
@@ -155,7 +156,7 @@ class LibraryEvaluator final : public Evaluator {
     return result;
   }
 
-  // What is run in the place of `asked`: itself, or what a search found, now or before.
+  // The candidate to run in place of `asked`: itself, or the result of a search, now or before.
   tl::expected<FoundCandidate, Failure> Settle(const Candidate& asked, const Artifact& built) {
     const Solver& solver = *FindSolver(library_.solvers(), asked.solver);
     if (!solver.traits().searches) return FoundCandidate{asked, built};
@@ -183,7 +184,7 @@ class LibraryEvaluator final : public Evaluator {
     return FoundCandidate{std::move(*candidate), std::move(*artifact)};
   }
 
-  // Whoever finds nothing kept searches again.
+  // Without a kept result the next call searches again.
   void Remember(const Solver& solver, const BuildRecipe& asked, const FoundCandidate& found) {
     const auto recipe = solver.Recipe(problem_, found.candidate.config, library_.target());
     if (!recipe.ok() || !cache_.Store(*recipe, found.artifact).ok()) return;

@@ -21,8 +21,8 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-// The pairs of a line; parts without an assignment are none. kInvalidArgument for a key that comes
-// twice.
+// The pairs of a line; parts without an assignment are ignored. kInvalidArgument for a repeated
+// key.
 Result<Pairs> PairsOf(const PrintedFormat& format, std::string_view line) {
   Pairs pairs;
   while (!line.empty()) {
@@ -100,7 +100,7 @@ Result<LibraryTime> ParsePrintedTime(const PrintedFormat& format, std::string_vi
     };
     const auto pairs = PairsOf(format, text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    // A line that is no such line may say whatever it likes.
+    // A line without a time may have any content.
     if (!pairs.ok()) {
       const std::string_view said = pairs.error().message();
       if (said.find("'" + format.time + "'") != std::string_view::npos) {

@@ -54,7 +54,7 @@ bool BeginsField(std::string_view text) {
                      [text](std::string_view marker) { return text.starts_with(marker); });
 }
 
-// What a terminal would show: without colours and other sequences that begin with ESC.
+// The text without colours and other sequences that begin with ESC.
 std::string WithoutEscapes(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size(); ++at) {
@@ -121,7 +121,7 @@ std::optional<Number> TakeNumber(std::string_view text, size_t& at, std::string_
   return value;
 }
 
-// Whether another number and nothing else stands behind the number that ends at `at`: 1 2 is no
+// True if the number that ends at `at` is followed by another number and nothing else: 1 2 is no
 // time.
 bool IsFollowedByNumber(std::string_view text, size_t at) {
   const size_t begin = SkipBlanks(text, at);
@@ -186,7 +186,7 @@ class OpList {
     AddWorkspace(std::exchange(waiting_bytes_, 0));
   }
 
-  // Of the operation whose time was added last; else of the next one.
+  // Belongs to the operation of the last added time; without one to the next operation.
   void AddWorkspace(int64_t size_bytes) {
     int64_t& bytes = ops_.empty() ? waiting_bytes_ : ops_[last_].workspace_bytes;
     bytes = std::max(bytes, size_bytes);
@@ -208,13 +208,13 @@ class OpList {
 
  private:
   std::vector<ProfiledOp> ops_;
-  std::vector<std::vector<double>> times_;  // Of each of ops_.
+  std::vector<std::vector<double>> times_;  // For each of ops_.
   std::map<std::string, size_t> places_;
   size_t last_ = 0;
   int64_t waiting_bytes_ = 0;
 };
 
-// Reads lines one after another. What no operation is named for counts where none is named at all:
+// Reads lines one after another. A time without a name counts only if there are no names at all:
 // beside names, it is the time of something else.
 class OutputReader {
  public:
@@ -249,8 +249,8 @@ class OutputReader {
     size_t name_begin = 0;
   };
 
-  // A word of its own, or what AITemplate's runner finds inside of another one: a name of letters,
-  // digits and underscores with its time.
+  // A word of its own, or the markers that AITemplate's runner finds inside another word: a name of
+  // letters, digits and underscores with its time.
   static Marker NextMarker(std::string_view line, size_t from) {
     Marker next{line.size(), line.size()};
     for (const std::string_view marker : kMarkers) {

@@ -64,7 +64,7 @@ std::vector<ProfiledOp> OpsOf(const nlohmann::json& ops) {
   return list;
 }
 
-// Outputs with their operations (name, ms, bytes, samples) or what is wrong in them.
+// Outputs with their operations (name, ms, bytes, samples) or their errors.
 TEST(ProfilerOutput, OutputsOfTheTableAreReadAsItSays) {
   const auto table = nlohmann::json::parse(*ReadFile(ATTUNE_TEST_DATA_DIR "/profile/outputs.json"));
   ASSERT_GE(table.size(), 25u);
@@ -103,7 +103,7 @@ TEST(ProfilerOutput, WhatTheRunnerFindsIsRead) {
     std::string text;
     for (int i = 0; i < 6; ++i) text += parts[random() % std::size(parts)];
     const auto ops = ParseProfilerOutput(text);
-    // A value that is cut by what follows is refused.
+    // A value that runs into the next field is refused.
     if (!ops.ok()) continue;
     std::map<std::string, int> found;
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {

@@ -84,13 +84,13 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   return parts;
 }
 
-// What a device may be at fault for.
+// Fates that a faulty device may cause.
 bool IsFault(ProfilerFate fate) {
   return fate == ProfilerFate::kSignalled || fate == ProfilerFate::kTimedOut;
 }
 
-// Whatever else stands in CUDA_VISIBLE_DEVICES (-1, a blank, an option's name) hides all devices,
-// or more than one is seen.
+// Any other value of CUDA_VISIBLE_DEVICES (-1, a blank, an option's name) hides all devices, or
+// shows more than one.
 bool IsDeviceName(std::string_view name) {
   const auto is_sign = [](char byte) {
     return std::string_view("-_.:/").find(byte) != std::string_view::npos;

@@ -36,7 +36,7 @@ std::vector<ProfilerDevice> Devices(const std::vector<std::string>& names) {
   return devices;
 }
 
-// What became of commands, in the order in which they ended.
+// Fates of commands, in the order in which they ended.
 struct Outcomes {
   std::vector<ProfilerOutcome> list;
   ProfilerRunner::Callback Add() {
@@ -99,7 +99,7 @@ TEST(ProfilerRunner, NeverDoTwoCommandsRunOnOneDevice) {
   const auto folder = *ScratchFolder::Make("profiler");
   Outcomes outcomes;
   ProfilerRunner runner(Devices({"0", "1"}), {});
-  // mkdir fails if somebody else has the folder.
+  // mkdir fails if another process has the folder.
   for (int i = 0; i < 40; ++i) {
     runner.Push(Shell("d=" + folder->path().string() +
                       "/$CUDA_VISIBLE_DEVICES; mkdir $d && echo TIME:1 && rmdir $d"),

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
-// ": what it said last", or the end of a sentence if it said nothing.
+// ": <last output>", or the end of a sentence if there was no output.
 std::string LastWords(std::string_view log) {
   const std::string words = LastLineOf(log);
   return words.empty() ? "." : ": " + words;

@@ -9,8 +9,8 @@
 
 namespace attune {
 
-// Nothing if it ended with status 0. Else kCrashed for a signal or another status and kTimedOut
-// past `deadline_ns`, with the last line that it said on standard error.
+// Empty if it ended with status 0. Else kCrashed for a signal or another status and kTimedOut past
+// `deadline_ns`, with the last line of standard error.
 std::optional<Failure> FailureOf(const ProgramEnd& end, Phase phase, int64_t deadline_ns);
 
 }  // namespace attune

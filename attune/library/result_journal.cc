@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kVersion = 1;
 constexpr const char* kVersionField = "attune_profile";
-constexpr size_t kKeptBytes = 4096;  // Of each output of a command that failed.
+constexpr size_t kKeptBytes = 4096;  // For each output of a command that failed.
 
 std::string KeyOf(const Json& command, const Json& variables) {
   return Json::array({command, variables})
@@ -34,13 +34,13 @@ Json VariablesOf(const ListedCommand& command) {
   return variables;
 }
 
-// A name for what `number` of the outcome is; empty if it is nothing.
+// The JSON field for `number` of the outcome; empty if it means nothing.
 const char* NumberField(ProfilerFate fate) {
   if (fate == ProfilerFate::kExitStatus) return "exit_status";
   return fate == ProfilerFate::kSignalled ? "signal" : "";
 }
 
-// Whether a kept result has what whoever reads it here relies on.
+// True if a kept result has all fields that readers here rely on.
 bool IsResult(const Json& json) {
   const auto has = [&json](const char* field, Json::value_t type) {
     return json.contains(field) && json[field].type() == type;
@@ -137,7 +137,7 @@ Status ResultJournal::Read() {
     ATTUNE_RETURN_IF_ERROR(ReadLine(rest.substr(0, end), number));
     rest.remove_prefix(end + 1);
   }
-  // What is no beginning of ours is somebody else's, and not cut.
+  // A file with another first line is not ours, and is not cut.
   const std::string first_line = DumpLine({{kVersionField, kVersion}});
   if (kept == 0 && !first_line.starts_with(content)) return NoJournal(content);
   if (kept < content.size() && ::ftruncate(file_.get(), static_cast<off_t>(kept)) != 0) {

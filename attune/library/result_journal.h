@@ -1,4 +1,4 @@
-// What came of commands, kept as they end. docs/formats/profile_results.md.
+// Results of commands, kept as the commands end. docs/formats/profile_results.md.
 #pragma once
 
 #include <filesystem>
@@ -16,18 +16,18 @@
 
 namespace attune {
 
-// One line of the journal, and one element of what --json prints.
+// One line of the journal, and one element of the output of --json.
 Json ToJson(const ListedCommand& command, const ProfilerOutcome& outcome);
 
-// Back again from a line whose fate is done; what outputs it had is not kept.
+// Back again from a line with the fate done; its outputs are not kept.
 ProfilerOutcome DoneOutcome(const Json& result);
 
 // A file of JSON lines that one process at a time appends to. Not thread-safe.
 class ResultJournal {
  public:
-  // Opens the file, made if there is none. A last line that a process was killed over is cut off.
-  // kInvalidArgument for a device or a pipe; kFailedPrecondition while another process has it;
-  // kDataLoss names the line (from 1) that is none of a journal, or of another version.
+  // Opens the file, or creates it. A last line that is incomplete because a process was killed is
+  // cut off. kInvalidArgument for a device or a pipe; kFailedPrecondition while another process has
+  // it; kDataLoss names the line (from 1) that is no line of a journal, or of another version.
   static Result<std::unique_ptr<ResultJournal>> Open(const std::filesystem::path& path);
 
   // The result of `command` that was kept before, if it was done: each serves one command of the
@@ -42,12 +42,12 @@ class ResultJournal {
 
   Status Read();
   Status ReadLine(std::string_view text, int number);
-  // That a file which begins with `first_line` is none.
+  // The error that a file which begins with `first_line` is no journal.
   Status NoJournal(std::string_view first_line) const;
 
   const std::filesystem::path path_;
   const UniqueFd file_;
-  std::multimap<std::string, Json> done_;  // By what tells commands apart.
+  std::multimap<std::string, Json> done_;  // By the identity of commands.
 };
 
 }  // namespace attune

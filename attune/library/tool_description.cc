@@ -27,12 +27,12 @@ constexpr uint64_t kMostInteger = std::numeric_limits<int64_t>::max();
 constexpr int kMostLevels = 16;
 constexpr size_t kMostWords = 1024;
 
-// A value and where it stands, for messages. Borrows the document.
+// A value and its position, for messages. Borrows the document.
 struct Node {
   const Json& json;
   std::string pointer;
 
-  // What other readers say may end with a full stop already.
+  // Messages of other readers may end with a full stop already.
   Status Wrong(std::string_view what) const {
     if (what.ends_with('.')) what.remove_suffix(1);
     return InvalidArgument(fmt::format("{}: {}.", pointer.empty() ? "/" : pointer, what));

@@ -1,4 +1,4 @@
-// A user's program as attune knows it: what its file says. docs/formats/own_tool.md.
+// A user's program as its file describes it. docs/formats/own_tool.md.
 #pragma once
 
 #include <cstdint>
@@ -25,31 +25,31 @@ struct ToolSolver {
   std::vector<Constraint> constraints;
   std::vector<Expression> applies;  // All of them have to hold for a problem.
 
-  // Of the problem: every name in `argv` and `environment` that is neither a parameter nor one of
-  // kToolWords.
+  // Fields of the problem: every name in `argv` and `environment` that is neither a parameter nor
+  // one of kToolWords.
   std::vector<std::string> fields;
 };
 
-// What templates may name beside parameters and fields: the whole problem, the folder of the
+// Names for templates beside parameters and fields: the whole problem, the folder of the
 // description, the device, and the name of the solver.
 inline constexpr std::string_view kToolWords[] = {"problem", "folder", "device", "solver"};
 
 struct ToolDescription {
   std::string name;                  // [a-z][a-z0-9_]*
   std::string version;               // As its user counts.
-  std::string operator_name;         // Of the problems that it is for: "gemm", "conv", any word.
+  std::string operator_name;         // Operator of its problems: "gemm", "conv", any word.
   std::vector<std::string> devices;  // Ordinals of GPUs; empty: it runs on the processors.
-  int64_t timeout_ns = 0;            // Of each run.
+  int64_t timeout_ns = 0;            // Limit of each run.
   PrintedFormat output;
-  std::string prints;        // What a run that succeeds has to print; empty: nothing but a time.
-  std::string never_prints;  // What none of them prints; empty: nothing.
+  std::string prints;        // Text that a successful run must print; empty: only a time.
+  std::string never_prints;  // Text that no successful run prints; empty: none.
   std::vector<ToolSolver> solvers;
 };
 
 inline constexpr size_t kMaxToolFileBytes = size_t{1} << 20;
 inline constexpr size_t kMaxToolSolvers = 256;
 
-// kInvalidArgument says what of the text is wrong, and at which JSON pointer.
+// kInvalidArgument gives the reason and its JSON pointer.
 Result<ToolDescription> ParseToolDescription(std::string_view text);
 
 }  // namespace attune

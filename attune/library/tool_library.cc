@@ -47,7 +47,7 @@ class DescribedSolver final : public Solver {
     id_ = {fmt::format("{}.{}-{}", kToolBackend, tool.name, solver.name), solver.version};
     traits_.description = fmt::format("{} of the program {}", solver.name, tool.name);
     traits_.operator_name = tool.operator_name;
-    traits_.deterministic = false;  // Nobody knows.
+    traits_.deterministic = false;  // Unknown.
   }
 
   const SolverId& id() const override { return id_; }
@@ -105,7 +105,7 @@ class DescribedSolver final : public Solver {
                        [name](const Parameter& parameter) { return parameter.name == name; });
   }
 
-  const ToolSolver& solver_;  // Of the library, which owns this.
+  const ToolSolver& solver_;  // Borrowed from the library, which owns this.
   SolverId id_;
   SolverTraits traits_;
 };

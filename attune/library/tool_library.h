@@ -19,8 +19,8 @@ inline constexpr std::string_view kToolBackend = "tool";
 
 class ToolLibrary final : public Library {
  public:
-  // kInvalidArgument or what ReadFile says, with the path. A program that is not there is no
-  // failure: Report() and Devices() say so.
+  // kInvalidArgument or an error of ReadFile, with the path. A missing program is no failure:
+  // Report() and Devices() report it.
   static Result<std::unique_ptr<ToolLibrary>> Open(const std::filesystem::path& description);
 
   std::string_view backend_name() const override { return kToolBackend; }
@@ -31,7 +31,8 @@ class ToolLibrary final : public Library {
   std::vector<LibraryDevice> Devices() const override;
   tl::expected<LibraryTime, Failure> Run(const LibraryRun& run) const override;
 
-  // What `run` would start, for messages and tests. REQUIRES: its solver applies to its problem.
+  // The command line for `run`, for messages and tests. REQUIRES: its solver applies to its
+  // problem.
   std::vector<std::string> Words(const LibraryRun& run) const;
 
  private:
@@ -39,7 +40,7 @@ class ToolLibrary final : public Library {
   const ToolSolver* SolverOf(const SolverId& id) const;
   void FindPrograms(std::string_view text, const std::filesystem::path& path);
   std::string ValueOf(std::string_view name, const LibraryRun& run) const;
-  // Of what a program printed that ended well.
+  // Judges the output of a program that ended well.
   tl::expected<LibraryTime, Failure> Judge(const std::string& out, size_t max_output_bytes) const;
 
   const ToolDescription tool_;

@@ -35,7 +35,7 @@ TEST(ToolLibraryTest, ARunHasItsWordsItsVariablesAndItsResult) {
   EXPECT_EQ(time->workspace_bytes, 1000);
 }
 
-// Whether the process is gone, or has ended and nobody has asked how.
+// True if the process is gone, or has ended and was not waited for.
 bool HasEnded(int process) {
   const auto stat = ReadFile("/proc/" + std::to_string(process) + "/stat");
   const size_t name_end = stat.ok() ? stat->rfind(") ") : std::string::npos;

@@ -18,7 +18,7 @@ class WordTemplate {
 
   // In order, each as often as it occurs.
   const std::vector<std::string>& names() const { return names_; }
-  // The word: `value_of` is asked for each name. It stays one word whatever the values hold.
+  // The word, with `value_of` called for each name. It stays one word for any values.
   std::string Fill(const std::function<std::string(std::string_view name)>& value_of) const;
 
  private:

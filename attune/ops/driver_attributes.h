@@ -16,16 +16,16 @@ namespace attune {
 
 inline constexpr int64_t kMaxDriverInteger = std::numeric_limits<int32_t>::max();
 
-// One flag: its names, what values it takes, and the driver's default.
+// One flag: its names, its accepted values, and the driver's default.
 struct AttributeFlag {
   enum class Kind {
     kInteger,         // In [low, high].
     kSwitch,          // An integer; anything but 0 is 1.
     kReal,            // Finite.
     kWord,            // One of `words`, which are separated by blanks.
-    kLayout,          // The same, whatever its case; kept in lower case.
+    kLayout,          // The same, in any case; kept in lower case.
     kText,            // Checked by the reader of the operator.
-    kIgnoredInteger,  // How to run, not what: checked and dropped.
+    kIgnoredInteger,  // About execution, not the problem: checked and dropped.
     kIgnoredText,
   };
 
@@ -64,7 +64,7 @@ Parsed<Attributes> ReadAttributes(const DriverLine& line, std::span<const Attrib
 // The value of an integer that ReadAttributes() has read.
 int64_t IntegerOf(const Attributes& attributes, const std::string& name);
 
-// Whether a tensor of `extents`, each at least 1, has more elements than an operand of any problem.
+// True if a tensor of `extents`, each at least 1, has more elements than an operand of any problem.
 bool HasTooManyElements(std::span<const int64_t> extents);
 tl::unexpected<TextError> TooManyElements(size_t offset);
 

@@ -92,8 +92,8 @@ inline std::string_view WithoutPlus(std::string_view text) {
 }
 
 // An integer of 32 bits, all of `text`: digits, before them a sign or nothing, behind them nothing
-// or a point with any number of zeros. The driver's own reader, atoi, stops at what is no digit;
-// this takes of it what has one value whichever way it is read: "1." and "1.0" but not "1.5".
+// or a point with any number of zeros. The driver's own reader, atoi, stops at the first non-digit;
+// this accepts only texts with one value either way: "1." and "1.0" but not "1.5".
 inline bool ReadDriverInteger(std::string_view text, int64_t low, int64_t high, int64_t& value) {
   text = WithoutPlus(text);
   int32_t number = 0;

@@ -20,7 +20,7 @@ namespace attune {
 std::span<const Operator* const> Operators();
 std::vector<std::string> OperatorNames();
 
-// Null for an unknown name, whose problems are an OtherOp.
+// Null for an unknown name: its problems are an OtherOp.
 const Operator* FindOperator(std::string_view name);
 
 // Operator::EverydayProblems() of every operator.

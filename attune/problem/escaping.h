@@ -1,5 +1,4 @@
-// %XX escapes: how free text stands inside the canonical texts of problems, targets and
-// environments.
+// %XX escapes for free text inside the canonical texts of problems, targets and environments.
 #pragma once
 
 #include <optional>
@@ -8,7 +7,7 @@
 
 namespace attune {
 
-// Whether `c` stands for itself: [A-Za-z0-9 ._+-].
+// True if `c` needs no escape: [A-Za-z0-9 ._+-].
 bool IsPlain(char c);
 
 // Appends `value` to `text`, every byte that is not plain as '%' and two upper-case hexadecimal

@@ -66,8 +66,8 @@ class Operator {
   virtual Problem Canonical(const Problem& problem) const;
   virtual std::string TextOf(const Problem& problem) const = 0;
   virtual Parsed<Problem> Read(const TextFields& text) const = 0;
-  // The size of the C struct, whose members the table of fields lists. It is a multiple of 8
-  // without padding, because the words of the struct are the key of a call. 0 without a C struct.
+  // The size of the C struct with the members in the table of fields. It is a multiple of 8 without
+  // padding, because the words of the struct are the key of a call. 0 without a C struct.
   virtual size_t call_bytes() const { return 0; }
   virtual Result<Problem> ReadCall(const void* call, CallClasses classes) const = 0;
   // A copy with one field set to `number`, not validated.

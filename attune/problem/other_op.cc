@@ -26,7 +26,7 @@ std::string PairText(const OtherOp& other, const std::string& name) {
   return height == width ? std::string(height) : fmt::format("{}x{}", height, width);
 }
 
-// Of an image of the published lists; depth where there is any.
+// The text for an image of the published lists, with its depth if it has one.
 std::string ImageText(const OtherOp& other) {
   const std::string_view depth = AttributeOr(other, "in_d", "0");
   return fmt::format("{}x{}x{}{}x{}", AttributeOr(other, "batchsize", "?"),

@@ -14,7 +14,7 @@ namespace attune {
 
 class Operator;
 
-// More than any operator has; it bounds what a hostile text can cost.
+// No operator has so many; it bounds the cost of a hostile text.
 inline constexpr size_t kMaxOtherAttributes = 64;
 
 struct OtherOp {
@@ -27,7 +27,7 @@ struct OtherOp {
 
 const Operator& OperatorOf(const OtherOp*);
 
-// Whether `word` is [a-z][a-z0-9_]*: what an operator and its attributes may be called.
+// True if `word` is [a-z][a-z0-9_]*: a valid name of an operator or an attribute.
 bool IsOperatorWord(std::string_view word);
 
 }  // namespace attune

@@ -1,6 +1,6 @@
-// The problem of a kernel that a user brought: an operation that attune knows nothing of, as an
-// OtherOp called `kernel` whose attributes hold all that checking and measuring needs.
-// docs/formats/problem.md has the text; docs/design/0029-own-kernels.md says why it is one.
+// The problem of a user's kernel: an operation that is opaque to attune, as an OtherOp called
+// `kernel` with attributes for all that checking and measuring needs. docs/formats/problem.md has
+// the text; docs/design/0029-own-kernels.md says why it is one.
 #pragma once
 
 #include <map>
@@ -19,21 +19,22 @@ namespace attune {
 
 inline constexpr std::string_view kOwnKernelOperator = "kernel";
 
-// Of one problem: what a launch of a GPU has room for, and what names can be told apart.
+// Limit of one problem: arguments that a launch of a GPU has room for, and names that can be
+// distinguished.
 inline constexpr size_t kMaxOwnBuffers = 16;
 inline constexpr size_t kMaxOwnSizes = 32;
 inline constexpr size_t kMaxOwnDimensions = 8;
-// Of a size, and of all elements of a buffer together.
+// Limit of a size, and of all elements of a buffer together.
 inline constexpr int64_t kMaxOwnElements = int64_t{1} << 40;
 
-// What a buffer that is read holds before the first launch.
+// Content of a read buffer before the first launch.
 struct BufferFill {
   enum class Kind {
     kUniform,   // Independent numbers in [first, second]; of integers, whole ones.
     kNormal,    // Independent, of mean `first` and standard deviation `second`.
     kConstant,  // `first`.
     kIota,      // first + second i for element i.
-    kFile,      // What a file that the kernel's file names holds; `first` and `second` are 0.
+    kFile,      // Content of a file that the kernel's file names; `first` and `second` are 0.
   };
   Kind kind = Kind::kUniform;
   double first = -1;
@@ -56,8 +57,8 @@ struct OwnBuffer {
 };
 
 struct OwnKernelProblem {
-  std::string name;     // Of the kernel: 1 to 48 of a-z 0-9 - _.
-  Fingerprint content;  // Of its file and its sources.
+  std::string name;     // Name of the kernel: 1 to 48 of a-z 0-9 - _.
+  Fingerprint content;  // Hash of its file and its sources.
   std::map<std::string, int64_t, std::less<>> sizes;
   std::vector<OwnBuffer> buffers;  // Those that are only read first; at least one output.
   // |x - reference| <= absolute + relative * |reference|.
@@ -72,8 +73,8 @@ Problem ToProblem(const OwnKernelProblem& own);
 
 bool IsOwnKernel(const Problem& problem);
 
-// kInvalidArgument with what is wrong. Only texts that ToProblem writes are valid, so that a
-// problem has one key.
+// kInvalidArgument with the reason. Only texts that ToProblem writes are valid, so that a problem
+// has one key.
 Result<OwnKernelProblem> OwnKernelOf(const Problem& problem);
 
 // As Operands(problem).

@@ -67,10 +67,11 @@ struct ReferenceData {
   std::span<const double> reference;
 };
 
-// kUnsupported for a type whose results cannot be checked: other than f64, f32, f16, bf16 and i32.
+// kUnsupported for a type with results that cannot be checked: other than f64, f32, f16, bf16 and
+// i32.
 Status CheckTypeOfOutput(std::string_view operand, DataType type);
 
-// Multiply-adds of a problem whose output elements are sums of ReductionLength() products.
+// Multiply-adds of a problem with output elements that are sums of ReductionLength() products.
 double MultiplyAddsOfProducts(const Problem& problem);
 
 // The reference of one operator. Stateless and thread-safe. REQUIRES: CheckVerifiable() is ok for
@@ -91,14 +92,14 @@ class Reference {
   // The tolerance of a written operand, by its position in Operands().
   virtual GroupTolerance ToleranceOf(const Problem& problem, size_t operand) const = 0;
 
-  // An operator whose inputs cannot be uniform in [-1, 1], such as variances, changes them: values
-  // [first, first + values.size()) of an operand without gaps, which are uniform at first.
+  // An operator with inputs that cannot be uniform in [-1, 1], such as variances, changes them:
+  // values [first, first + values.size()) of an operand without gaps, which are uniform at first.
   virtual bool AdjustsInput(const Problem&, size_t /*operand*/) const { return false; }
   virtual void AdjustInput(const Problem&, size_t /*operand*/, int64_t /*first*/,
                            std::span<double>) const {}
 
-  // The products of a problem whose results are sums of products, to compute single elements. Null
-  // for other operators.
+  // The products of a problem with results that are sums of products, to compute single elements.
+  // Null for other operators.
   virtual std::unique_ptr<ProductSource> Products(const Problem&, std::vector<EncodedValues>,
                                                   OneElement) const {
     return nullptr;

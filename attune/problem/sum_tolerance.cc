@@ -21,7 +21,7 @@ constexpr double kExtraTerms = 16;
 // Error of an activation function from a mathematics library or a polynomial, in units of u.
 constexpr double kActivationError = 64;
 
-// Tensor cores add blocks of products to a sum of f32 and cut off what it does not hold (Fasi,
+// Tensor cores add blocks of products to a sum of f32 and truncate bits that it cannot hold (Fasi,
 // Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science
 // 7, 2021): up to 2 u of the sum each time, u on average, always towards zero. Sums of such
 // products have a deviation of sqrt(k) / 3, and the path of the worst one lies at twice that. The

@@ -14,9 +14,9 @@ namespace attune {
 // The device kind, without anything that changes from day to day (that is Environment). Two
 // machines with equal targets may share records.
 struct Target {
-  std::string backend;  // "host", "opencl", "cuda", "fake": who runs candidates there.
+  std::string backend;  // Backend that runs candidates: "host", "opencl", "cuda", "fake".
   std::string device;   // Model as the device names itself, e.g. "AMD EPYC 9654" or "NVIDIA H200".
-  std::string arch;     // What compilers call it: "x86-64-v4", "sm_90", "gfx90a".
+  std::string arch;     // Name for compilers: "x86-64-v4", "sm_90", "gfx90a".
   int compute_units = 0;  // Cores that this process may use, or multiprocessors.
   // Further must-match facts, sorted by key: "isa" for a CPU.
   std::map<std::string, std::string> properties;
@@ -29,8 +29,8 @@ struct Target {
 std::string Text(const Target& target);
 Result<Target> ParseTarget(std::string_view text);
 
-// What else a measurement depended on: versions and build ids of libraries, driver, thread-wait
-// policy, frequency policy, kernel, host name. Immutable once stored. Keys are dotted:
+// Other conditions that a measurement depended on: versions and build ids of libraries, driver,
+// thread-wait policy, frequency policy, kernel, host name. Immutable once stored. Keys are dotted:
 // "library.onednn", "policy.omp_wait", "host.kernel". docs/formats/environment.md lists them and
 // how each is matched.
 using Environment = std::map<std::string, std::string>;

@@ -1,5 +1,5 @@
-// Where a text is wrong and why: what readers of lines return, so that a list can report places as
-// numbers.
+// The position and reason of an error in a text: readers of lines return it, so that a list can
+// report positions as numbers.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ Status ValidateValue(const T& value) {
   return Validate(value);
 }
 
-// An operator whose problems are values of T. T is copyable, has ==, and has free functions
+// An operator with problems that are values of T. T is copyable, has ==, and has free functions
 // `Status Validate(const T&)` and `const Operator& OperatorOf(const T*)`.
 template <class T>
 class TypedOperator : public Operator {
@@ -106,7 +106,7 @@ class TypedOperator : public Operator {
 
   // Gives fields that are open, or that do not matter, their packed value.
   virtual void Normalize(T&) const {}
-  // Called before the fields of a text are read, to set properties that are no field of it.
+  // Called before the fields of a text are read, to set properties that are no fields of it.
   virtual std::optional<TextError> Prepare(const TextFields&, T&) const { return std::nullopt; }
   // Called after the members of a C struct are read, to set the alignment and derived properties.
   virtual Status FinishCall(CallClasses, T&) const { return Status::Ok(); }

@@ -13,30 +13,29 @@
 
 namespace attune {
 
-// What was built, by the key that its recipe has in the kernel cache (KernelCacheKey).
+// A built artifact, under the key of its recipe in the kernel cache (KernelCacheKey).
 struct BuiltKernel {
   Fingerprint recipe;
   std::string bytes;
 };
 
-// Larger ones are kept by nobody but who built them.
+// Larger ones are kept only by the process that built them.
 inline constexpr size_t kMostArtifactBytes = size_t{64} << 20;
 
-// Kept by the hash of what they are, so that equal code of several recipes is there once. Nothing
-// is lost with them: what is missing or damaged is built again. Thread-safe; several processes may
-// use one.
+// Keyed by the hash of the content, so that equal code of several recipes is stored once. The store
+// loses nothing of value: missing or damaged artifacts are built again. Thread-safe; several
+// processes may use one.
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;
 
   // Those of `recipes` of which something is kept.
   virtual Result<std::set<Fingerprint>> Kept(std::span<const Fingerprint> recipes) = 0;
-  // Keeps what was built of recipes of which nothing is kept; durable when it returns Ok.
-  // kResourceExhausted, with the limit, if one is larger than kMostArtifactBytes: the others are
-  // kept all the same.
+  // Stores artifacts of recipes without one; durable when it returns Ok. kResourceExhausted, with
+  // the limit, if one is larger than kMostArtifactBytes: the others are still stored.
   virtual Status Put(std::span<const BuiltKernel> kernels, const std::string& added_by) = 0;
-  // Bit for bit what was put; nothing if nothing is kept. kDataLoss that says what is wrong: a
-  // chunk that is missing or was changed, bytes that have another hash than they are kept by.
+  // The stored bytes, bit for bit; empty if there are none. kDataLoss names the damage: a chunk
+  // that is missing or was changed, bytes with another hash than their key.
   virtual Result<std::optional<std::string>> Get(const Fingerprint& recipe) = 0;
 };
 

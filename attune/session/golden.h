@@ -36,8 +36,8 @@ struct GoldenVersion {
   friend bool operator==(const GoldenVersion&, const GoldenVersion&) = default;
 };
 
-// What an entry answers, and what of several versions or sessions is compared: times with warm and
-// with cold caches are of different things.
+// The key of an entry, by which versions or sessions are compared. Times with warm and with cold
+// caches answer different questions.
 struct GoldenQuestion {
   std::string target;  // Their texts.
   std::string problem;
@@ -46,18 +46,19 @@ struct GoldenQuestion {
   friend auto operator<=>(const GoldenQuestion&, const GoldenQuestion&) = default;
 };
 
-// Why an entry is there.
+// Reason for an entry.
 enum class GoldenReason {
   kNew,      // Nothing stood for its problem on its target.
-  kFaster,   // Significantly faster than what stood.
-  kInvalid,  // What stood rests on a solver that has changed.
-  kForced,   // By somebody's wish, whatever stood.
+  kFaster,   // Significantly faster than the incumbent.
+  kInvalid,  // The incumbent rests on a solver that has changed.
+  kForced,   // Forced by a user, regardless of the incumbent.
 };
 std::string_view Name(GoldenReason reason);
 Result<GoldenReason> ParseGoldenReason(std::string_view name);
 
-// What is best for a problem on a target with caches in one state. An entry is never changed: a
-// later one of the same version takes its place, and one of a later version that of its base.
+// The best candidate for a problem on a target with caches in one state. An entry is never changed:
+// a later one of the same version replaces it, and one of a later version replaces that of its
+// base.
 struct GoldenEntry {
   int64_t id = 0;  // Given by the store.
   Problem problem;
@@ -65,7 +66,7 @@ struct GoldenEntry {
   Candidate candidate;
   std::string set_id;   // The evidence, in the same database.
   std::string session;  // By name, that measured it.
-  // Of its evidence, which the store reads there; nothing if that is not in the database.
+  // Cache state of its evidence, which the store reads there; empty if that is not in the database.
   std::optional<CacheState> cache;
   double median_ns = 0;
   double low_ns = 0;  // Confidence interval of the median.
@@ -85,20 +86,20 @@ GoldenQuestion QuestionOf(const GoldenEntry& entry);
 // "warm", "cold", "rotating", or "unknown".
 std::string_view CacheName(const GoldenEntry& entry);
 
-// What a fresh result is to the entry that stands.
+// A fresh result compared to the incumbent entry.
 enum class GoldenVerdict {
   kTake,  // It becomes an entry, for `reason`.
-  kSame,  // It is what stands.
-  kKeep,  // What stands stays: the fresh result is not significantly faster.
+  kSame,  // It equals the incumbent.
+  kKeep,  // The incumbent stays: the fresh result is not significantly faster.
 };
 struct GoldenDecision {
   GoldenVerdict verdict = GoldenVerdict::kTake;
   GoldenReason reason = GoldenReason::kNew;
 };
 
-// `standing` answers the same question, and is null if nothing does; `is_valid` whether its solver
-// is still what it was. Two days of one machine differ by more than two candidates do, so faster is
-// who stays so when the whole intervals are compared, beyond the margin.
+// `standing` answers the same question, and is null if nothing does; `is_valid`: its solver is
+// unchanged. Two days of one machine differ by more than two candidates do, so a faster result must
+// stay so when the whole intervals are compared, beyond the margin.
 GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& fresh, bool force,
                       const SelectOptions& options);
 
@@ -112,8 +113,8 @@ const GoldenVersion* FindWithdrawn(std::span<const GoldenVersion> versions,
 std::vector<const GoldenVersion*> FindDependents(std::span<const GoldenVersion> versions,
                                                  const GoldenVersion& version);
 
-// The newest version that another one may begin from: approved, and neither it nor what it begins
-// from was rolled back. Null if there is none.
+// The newest version that another one may begin from: approved, and neither it nor any version that
+// it begins from was rolled back. Null if there is none.
 const GoldenVersion* FindNewestBase(std::span<const GoldenVersion> versions);
 
 // The newest draft that can still be approved; null if there is none.

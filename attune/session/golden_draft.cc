@@ -17,16 +17,16 @@ Result<const Session*> SessionOf(const GoldenEntry& entry, const SessionsByName&
                               Text(entry.problem), entry.session));
 }
 
-// Finds what stands of the same device and of another environment than a session. Whatever is
-// asked, two sessions are compared once, and the entries of a device are looked at once.
+// Finds incumbents of the same device and of another environment than a session. It compares two
+// sessions once, and scans the entries of a device once, for any number of questions.
 class MixCheck {
  public:
   MixCheck(const GoldenDraft& draft, const Session& session, const SessionsByName& sessions)
       : draft_(draft), session_(session), sessions_(sessions) {}
 
-  // What a result of the session would be judged against or stand beside although it is of the same
-  // device and another environment; null if there is none. What stands for the question alone
-  // counts if there is any: its place is taken, whatever the others are.
+  // The entry that a result of the session would compete with or join although it is of the same
+  // device and another environment; null if there is none. If the question has an incumbent, that
+  // alone counts: the result would replace it, regardless of other entries.
   Result<const GoldenEntry*> Find(const GoldenQuestion& question) {
     const auto same = draft_.standing.find(question);
     if (same == draft_.standing.end()) return FirstOn(question.target);
@@ -104,7 +104,7 @@ bool IsValid(const GoldenDraft& draft, const GoldenEntry& entry, const GoldenRiv
              const SolverTable& solvers) {
   const SolverId& solver = entry.candidate.solver;
   const auto found = draft.evidence.find(entry.set_id);
-  // An older session says nothing against what came after it.
+  // An older session does not invalidate the results of a newer one.
   const bool is_newer = found == draft.evidence.end() ||
                         found->second.started_unix_ns >= rival.evidence.started_unix_ns;
   const Environment code =
@@ -139,7 +139,7 @@ Status AddResults(const SessionResults& results, const std::map<std::string, Ses
     }
     added.kept += decision.verdict == GoldenVerdict::kKeep ? 1 : 0;
     if (decision.verdict != GoldenVerdict::kTake) continue;
-    // Beside another environment nothing is new or faster by itself.
+    // Beside another environment a result cannot count as new or faster.
     const GoldenReason reason = incomparable != nullptr ? GoldenReason::kForced : decision.reason;
     taken.emplace_back(EntryOf(choice, results.session, reason, taker), rival.evidence);
     ++added.taken[std::string(Name(reason))];

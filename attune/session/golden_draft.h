@@ -1,4 +1,4 @@
-// What a golden version would hold, while results of sessions are added to it.
+// The content of a golden version while results of sessions are added to it.
 #pragma once
 
 #include <cstdint>
@@ -29,43 +29,43 @@ struct GoldenDraft {
   std::vector<GoldenEntry> taken;            // In order; a later one has the word.
 };
 
-// A decision of a session, with what it depended on.
+// A decision of a session, with everything that it depended on.
 struct GoldenRival {
   Choice choice;
   Evidence evidence;
 };
 
-// What a session found. Borrows all of it.
+// Results of a session. Borrows all of them.
 struct SessionResults {
   const Session& session;
   const SolverTable& solvers;           // The newest of the session.
   std::span<const GoldenRival> rivals;  // One for each question.
 };
 
-// By whom results are taken.
+// Author, time and mode of additions.
 struct GoldenTaker {
   std::string added_by;
   int64_t added_unix_ns = 0;
-  bool force = false;  // Everything, also what is slower or of another environment.
+  bool force = false;  // Takes all, also results that are slower or of another environment.
 };
 
-// What became of results.
+// Number of results by outcome.
 struct GoldenAdditions {
   std::map<std::string, int64_t> taken;  // By Name(GoldenReason).
   int64_t same = 0;
-  int64_t kept = 0;   // What stood stays.
+  int64_t kept = 0;   // The incumbent stays.
   int64_t stale = 0;  // Its solver has changed since it was measured.
 };
 
-// Whether `entry` of `draft` is still what it was, by the solvers of a session that has found
-// `rival`: it is outdated by another solver, and by other code of the same one if that is newer.
+// True if the solver of `entry` of `draft` is unchanged, by the solvers of a session that has found
+// `rival`: another solver outdates it, and so does other code of the same one if that is newer.
 bool IsValid(const GoldenDraft& draft, const GoldenEntry& entry, const GoldenRival& rival,
              const SolverTable& solvers);
 
-// Takes what is new, faster, or in place of what is no longer valid (Decide); all results of the
-// session are judged by what stood before it. `sessions`: those of all entries, by name. Adds to
-// `additions`. Unless by force kFailedPrecondition if environments would mix, with what differs,
-// and `draft` is as it was.
+// Takes results that are new, faster, or replace an invalid entry (Decide); all results of the
+// session compete with the entries before it. `sessions`: those of all entries, by name. Adds to
+// `additions`. Without force, kFailedPrecondition if environments would mix, with the differences,
+// and `draft` is unchanged.
 Status AddResults(const SessionResults& results, const std::map<std::string, Session>& sessions,
                   const GoldenTaker& taker, GoldenDraft& draft, GoldenAdditions& additions);
 

@@ -96,7 +96,7 @@ TEST_F(GoldenDraftTest, WhatStandsForTheQuestionAloneCounts) {
   EXPECT_EQ(Add("june", {RivalFor(8, 50)}), Status::Ok());
   EXPECT_THAT(additions_.taken, ElementsAre(Pair("faster", 1)));
 
-  // For what nothing stands, all of the device does.
+  // For a question without an incumbent, all entries of the device count.
   EXPECT_EQ(Add("june", {RivalFor(32, 50)}).code(), StatusCode::kFailedPrecondition);
 }
 

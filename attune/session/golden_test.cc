@@ -137,7 +137,7 @@ TEST(GoldenTest, HowToBeginIsToldAsThingsAre) {
 
   versions[0].withdrawn_unix_ns = 3;
 
-  // What begins from it, approved or not, is of no use either.
+  // Versions that begin from it, approved or not, cannot be used either.
   EXPECT_EQ(FindNewestBase(versions), nullptr);
   EXPECT_EQ(FindOpenDraft(versions), nullptr);
   EXPECT_THAT(HowToBegin(versions), HasSubstr("create NAME' begins anew"));

@@ -1,4 +1,4 @@
-// What a session has to do, one solver on one problem at a time, and how far it is.
+// The jobs of a session, each of one solver on one problem, and their states.
 // docs/formats/sessions.md.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace attune {
 
-// What is searched: find tries one config of a solver, the best that the session recorded, else its
-// default; perf searches its whole space.
+// find tries one config of a solver, the best that the session recorded, else its default; perf
+// searches its whole space.
 enum class JobSearch { kFind, kPerf };
 // Compiling needs no device, only the toolchain; measuring takes one.
 enum class JobWork { kCompile, kMeasure };
@@ -28,16 +28,16 @@ struct JobStep {
 // "find:compile", "find:measure", "perf:compile", "perf:measure".
 std::string Text(const JobStep& step);
 Result<JobStep> ParseJobStep(std::string_view text);
-// All four in the order in which they are run: perf before find, which measures what perf has
-// found; compiling before measuring.
+// All four in execution order: perf before find, which measures the results of perf; compiling
+// before measuring.
 std::vector<JobStep> AllJobSteps();
 
 enum class JobState {
-  kQueued,     // Nobody has it.
-  kLeased,     // Somebody works on it, until its deadline at the longest.
-  kDone,       // What came of it is recorded.
-  kFailed,     // It was tried, and `error` says what became of it.
-  kCancelled,  // It will not be tried, by somebody's wish or because its compile failed.
+  kQueued,     // No worker has it.
+  kLeased,     // A worker has it, until its deadline at the longest.
+  kDone,       // Its result is recorded.
+  kFailed,     // It was tried, and `error` has the reason.
+  kCancelled,  // It will not be tried: a user cancelled it or its compile failed.
 };
 inline constexpr int kJobStates = 5;
 std::string_view Name(JobState state);
@@ -56,25 +56,25 @@ struct Job {
   std::string solver;  // Its name; under which version it ran, `entry_id` says.
   JobStep step;
   int64_t priority = 0;  // Higher ones first.
-  std::string reason;    // Of whoever loaded it; may be empty.
+  std::string reason;    // Given when it was loaded; may be empty.
   std::string loaded_by;
   int64_t loaded_unix_ns = 0;
 
   JobState state = JobState::kQueued;
-  bool is_ready = true;  // Whether its own compile is done, or there is none.
-  int64_t attempts = 0;  // Times that it was leased; never less, so that it tells leases apart.
-  int64_t lost = 0;      // Leases that expired since it was queued by somebody's wish.
-  std::string owner;     // Who has or had it: user@host:namespace.boot:process.
-  int64_t deadline_unix_ns = 0;  // Of its lease; 0 unless leased.
+  bool is_ready = true;  // True if its own compile is done, or there is none.
+  int64_t attempts = 0;  // Number of its leases; never decreases, so that it identifies a lease.
+  int64_t lost = 0;      // Leases that expired since a user queued it.
+  std::string owner;     // Present or last owner: user@host:namespace.boot:process.
+  int64_t deadline_unix_ns = 0;  // Deadline of its lease; 0 unless leased.
   int64_t changed_unix_ns = 0;   // When its state changed last.
   int64_t entry_id = 0;          // SolverEntry::id under which it ended last; 0 if it never did.
-  std::string set_id;            // Of what was measured; empty if nothing was.
-  JobError error;                // Of the last attempt that failed; empty kind if there is none.
+  std::string set_id;            // Its measurements; empty if there are none.
+  JobError error;                // From the last failed attempt; empty kind if there is none.
 
   friend bool operator==(const Job&, const Job&) = default;
 };
 
-// A job of which so many leases expired has failed: it takes down whoever tries it.
+// A job fails after so many expired leases: it takes down every worker that tries it.
 inline constexpr int64_t kMostLostLeases = 3;
 
 }  // namespace attune

@@ -10,8 +10,8 @@
 namespace attune {
 namespace {
 
-// A number as it is written: no sign, no zero before it. Nothing for anything else, and for what
-// is more than int64_t has.
+// A number in canonical form: no sign, no leading zero. Empty for any other text, and for values
+// beyond int64_t.
 std::optional<int64_t> WrittenNumber(std::string_view text) {
   if (text.empty() || (text.size() > 1 && text[0] == '0') || text[0] == '-') return std::nullopt;
   int64_t number = 0;
@@ -20,7 +20,7 @@ std::optional<int64_t> WrittenNumber(std::string_view text) {
   return number;
 }
 
-// What stands before the first blank, which is taken off with it.
+// The text before the first blank, which is removed with it.
 std::string_view TakeWord(std::string_view& rest) {
   const size_t end = rest.find(' ');
   const std::string_view word = rest.substr(0, end);

@@ -1,4 +1,4 @@
-// What messages of a queue say. docs/formats/queue.md.
+// Content of the messages of a queue. docs/formats/queue.md.
 #pragma once
 
 #include <compare>
@@ -15,17 +15,17 @@ inline constexpr int kMessageVersion = 1;
 // A job as it is put on a queue. Everything else about it is read from the database.
 struct QueuedJob {
   int64_t job_id = 0;   // At least 1.
-  int64_t attempt = 0;  // Job::attempts when it was published; with the id it tells messages apart.
+  int64_t attempt = 0;  // Job::attempts when it was published; with the id it identifies a message.
 
   friend auto operator<=>(const QueuedJob&, const QueuedJob&) = default;
 };
 
 // "1 ID ATTEMPT".
 std::string MessageText(const QueuedJob& job);
-// kUnsupported for a later version, kDataLoss for what is no message; both say what it is.
+// kUnsupported for a later version, kDataLoss if `text` is no message; both name the reason.
 Result<QueuedJob> ParseMessage(std::string_view text);
 
-// By which a queue knows that it has a message already: "ID.ATTEMPT".
+// The key by which a queue recognises duplicate messages: "ID.ATTEMPT".
 std::string MessageId(const QueuedJob& job);
 
 // A message that was given up.

@@ -39,7 +39,7 @@ JobRate RateOf(const JobCounts& counts, int64_t now_unix_ns) {
     if (work.ended == 0) continue;
     spans.emplace_back(work.first_ended_unix_ns,
                        is_at_work ? now_unix_ns : work.last_ended_unix_ns);
-    // What ended first was worked on before its span began.
+    // The first jobs to end were worked on before the span began.
     ended += work.ended - work.ended_first;
   }
   const int64_t worked_ns = LengthOfUnion(std::move(spans));

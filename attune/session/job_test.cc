@@ -45,13 +45,13 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 TEST(JobRateTest, IsOfTheTimeInWhichSomebodyWorked) {
   JobCounts counts;
-  // Three jobs at once, then two in the next ten seconds, and nobody since.
+  // Three jobs at once, then two in the next ten seconds, and none since.
   counts.owners["gone"] = {5, 10 * kSecond, 3, 20 * kSecond, 0};
   EXPECT_EQ(RateOf(counts, 20 * kSecond).per_second, 0.2);
   EXPECT_EQ(RateOf(counts, 500 * kSecond).per_second, 0.2);
   EXPECT_FALSE(RateOf(counts, 500 * kSecond).is_worked_on);
 
-  // Somebody else after a break, of which nothing counts, to this moment.
+  // Another owner after a break, which does not count, until now.
   counts.owners["here"] = {4, 400 * kSecond, 1, 405 * kSecond, 470 * kSecond};
   const JobRate rate = RateOf(counts, 420 * kSecond);
   EXPECT_TRUE(rate.is_worked_on);
@@ -70,7 +70,7 @@ TEST(JobRateTest, IsUnknownWhileNothingEndedAfterTheFirst) {
   EXPECT_EQ(RateOf(counts, kSecond).per_second, 0);
   counts.owners["a"] = {3, 10 * kSecond, 3, 10 * kSecond, 0};
   EXPECT_EQ(RateOf(counts, 20 * kSecond).per_second, 0);
-  // A lease whose deadline is over is nobody's.
+  // An expired lease counts for no owner.
   counts.owners["b"] = {0, 0, 0, 0, 15 * kSecond};
   EXPECT_TRUE(RateOf(counts, 14 * kSecond).is_worked_on);
   EXPECT_FALSE(RateOf(counts, 15 * kSecond).is_worked_on);

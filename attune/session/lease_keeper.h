@@ -22,7 +22,7 @@ class LeaseKeeper {
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  // What is held from now on, in place of what was.
+  // The leases to hold from now on, in place of the previous ones.
   void Hold(std::vector<JobClaim> claims);
   // Why the last renewal failed, or ok.
   Status status();

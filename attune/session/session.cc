@@ -26,7 +26,7 @@ const std::string* Find(const Environment& environment, const std::string& field
   return found == environment.end() ? nullptr : &found->second;
 }
 
-// What the two sides of a comparison are called in a sentence: "in the session".
+// Names of the two sides of a comparison in a sentence: "in the session".
 struct Sides {
   std::string then;
   std::string now;

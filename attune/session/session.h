@@ -14,12 +14,12 @@
 
 namespace attune {
 
-// What decides which measurements belong to a session.
+// The terms that decide which measurements belong to a session.
 struct SessionTerms {
   std::string backend;  // "host", "cuda"
-  std::string arch;     // What is compiled for: "x86-64-v3", "sm_90".
-  // The kind of device and what was fixed with it (FixedPart); nothing until the first measurement
-  // in a session that was made for an architecture alone.
+  std::string arch;     // Architecture to compile for: "x86-64-v3", "sm_90".
+  // The kind of device and its fixed environment (FixedPart); empty until the first measurement in
+  // a session that was made for an architecture alone.
   std::optional<Target> target;
   Environment fixed;
 
@@ -48,30 +48,30 @@ inline constexpr size_t kMaxSessionNameBytes = 80;
 // 1 to kMaxSessionNameBytes printable ASCII characters, not blanks alone.
 Status ValidateSessionName(std::string_view name);
 
-// The part of `environment` that a session fixes: drivers, policies, and libraries but those of
-// which `is_own_code` (by the word behind "library.") says that they are code of solvers: that may
-// change within a session, which makes what rests on it stale and nothing else.
+// The part of `environment` that a session fixes: drivers, policies, and libraries. It omits
+// libraries that `is_own_code` (by the word behind "library.") reports as code of solvers: such
+// code may change within a session, which makes only the results that rest on it stale.
 Environment FixedPart(const Environment& environment,
                       const std::function<bool(std::string_view)>& is_own_code);
 
-// What differs between what a session fixed and `here`, both as FixedPart gives them; a sentence
+// Differences between the terms of a session and `here`, both as FixedPart gives them; a sentence
 // for each field: "library.openblas is 0.3.21 in the session and 0.3.26 here". A policy that is
-// "unknown" on one side differs from nothing.
+// "unknown" on one side equals any other.
 std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& target,
                                        const Environment& here);
 
-// What differs between what two sessions fixed besides their devices, in the same words but with
-// their names. Nothing if what both measured on one device may be compared.
+// Differences between the fixed environments of two sessions besides their devices, in the same
+// words but with their names. Empty if results of both on one device are comparable.
 std::vector<std::string> DifferencesBetween(const Session& a, const Session& b);
 
 // kFailedPrecondition for something that a closed session does not take, in a sentence that names
 // the session and says since when it is closed; `because` ends it: "nothing more is measured".
 Status RefusedAsClosed(const Session& session, std::string_view because);
 
-// Ok if a measurement on (`target`, `environment`) belongs to the session; the environment is a
-// whole one, and of libraries only those that the session fixed are looked at.
-// kFailedPrecondition names the session, and each field that differs with both values; or says that
-// it is closed.
+// Ok if a measurement on (`target`, `environment`) belongs to the session. The environment is a
+// whole one, and of its libraries only those that the session fixed are compared.
+// kFailedPrecondition names the session and each field that differs with both values, or reports
+// that it is closed.
 Status CheckBelongs(const Session& session, const Target& target, const Environment& environment);
 
 }  // namespace attune

@@ -1,5 +1,5 @@
-// The records of one session, as a RecordStore: what is measured through it belongs to the session,
-// and what it has measured elsewhere is not seen.
+// The records of one session, as a RecordStore: measurements through it belong to the session, and
+// the session's measurements from elsewhere are hidden.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Keeps sessions: what they are for, what they are about, and which measurements are theirs.
+// Stores sessions: their terms, their problems and their measurements.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace attune {
 
-// Thread-safe. What is written is durable when a method returns Ok.
+// Thread-safe. Writes are durable when a method returns Ok.
 class SessionStore {
  public:
   virtual ~SessionStore() = default;
 
-  // What the store gives does not count. kInvalidArgument for a name that is none
+  // Fields that the store assigns are ignored. kInvalidArgument for an invalid name
   // (ValidateSessionName), kFailedPrecondition if there is a session of that name.
   virtual Result<Session> Create(const Session& session) = 0;
   // In order of their making.
@@ -38,9 +38,9 @@ class SessionStore {
   virtual Status AddTag(int64_t session_id, std::string_view tag) = 0;
   // In the order in which they were added.
   virtual Result<std::vector<std::string>> Tags(int64_t session_id) = 0;
-  // What the session is about: the problems of its tags, in their order and with the sum of their
-  // weights over them, then, with weight 1, those of its jobs, and those that were measured in it.
-  // Each once.
+  // The session's problems: those of its tags, in their order and with the sum of their weights
+  // over them, then, with weight 1, those of its jobs, and those that were measured in it. Each
+  // once.
   virtual Result<std::vector<TaggedProblem>> Problems(int64_t session_id) = 0;
 
   // As RecordStore::BeginSet, and the set belongs to the session. kFailedPrecondition if it does
@@ -56,7 +56,7 @@ class SessionStore {
   virtual Result<SolverTable> UpdateSolvers(int64_t session_id,
                                             std::span<const SolverEntry> entries) = 0;
 
-  // Replaces what was kept of these problems.
+  // Replaces the entries of these problems.
   virtual Status SetApplicability(int64_t session_id, int64_t generation,
                                   std::span<const ProblemSolvers> problems) = 0;
   // Those that were found out under `generation`, in order of their first finding.

@@ -1,5 +1,5 @@
-// The solvers as a session knows them: who there was, under which version and with which code, so
-// that what rests on one that has changed since is told.
+// The solvers of a session, each with its version and code, so that results of a solver that has
+// changed since are recognised as stale.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct SolverEntry {
   bool dynamic = false;       // One build serves every size.
   bool tunable = false;       // Has more than one config for some problem that was asked about.
   bool compiles = false;
-  // Fields "library.*" of the environment that are of code which it runs, or UnknownCode().
+  // Fields "library.*" of the environment for code that it runs, or UnknownCode().
   Environment code;
 
-  // Whether results of both are worth the same: everything but the id.
+  // True if results of both are equally valid: all fields but the id are equal.
   bool SameAs(const SolverEntry& other) const;
 };
 
@@ -36,22 +36,21 @@ struct SolverTable {
 
 const SolverEntry* FindEntry(const SolverTable& table, std::string_view name);
 
-// The code of a solver where nobody can tell it, because its device is elsewhere. It differs from
-// nothing.
+// The code of a solver on another machine's device, which is unknown. It equals any code.
 Environment UnknownCode();
 
-// Why what was made with `then` is stale where the solver is `now` (null: gone), a sentence; empty
-// if it is not.
+// Why results of `then` are stale if the solver is `now` (null: gone), a sentence; empty if they
+// are not.
 std::string ReasonStale(const SolverEntry& then, const SolverEntry* now);
 
-// The same of what `solver` made while its code was `code`, by the newest table of a session. A
-// table that was never made says nothing against anybody.
+// The same for results of `solver` with the code `code`, by the newest table of a session. A table
+// that was never made makes nothing stale.
 std::string ReasonStale(const SolverTable& table, const SolverId& solver, Environment code);
 
-// The fields of `environment` that are of code which the solver called `name` runs (RunsLibrary).
+// The fields of `environment` for code that the solver called `name` runs (RunsLibrary).
 Environment CodeOf(std::string_view name, const Environment& environment);
 
-// Which solvers apply to a problem.
+// Solvers that apply to a problem.
 struct ProblemSolvers {
   Problem problem;
   std::vector<std::string> solvers;  // Names, in the order of the list.

@@ -1,4 +1,4 @@
-// Records whose sets end with the jobs that they were measured for.
+// Records with sets that end with the jobs that they were measured for.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 namespace attune {
 
 // A store that keeps everything in `records` but the ends of sets: FinishSet only notes them in
-// `ends`, for whoever ends them with their jobs (JobReport::finishes_set). So nobody is served from
-// a set whose job is somebody else's by then. Borrows both. Not thread-safe.
+// `ends`, and the caller ends the sets with their jobs (JobReport::finishes_set). So no caller is
+// served from a set that another worker's job has by then. Borrows both. Not thread-safe.
 std::unique_ptr<RecordStore> WithholdEnds(RecordStore& records, std::set<std::string>& ends);
 
 }  // namespace attune

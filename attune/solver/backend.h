@@ -19,7 +19,7 @@ struct LibraryReport {
   std::string name;  // "openblas"
   bool available = false;
   std::string version;   // "0.3.21"; empty if not available.
-  std::string build_id;  // What identifies the very build: file hash, commit, configuration string.
+  std::string build_id;  // Identifies the exact build: file hash, commit, configuration string.
   std::string path;      // Where it was loaded from.
   std::string missing;   // If not available: why, and which package brings it.
   // The environment variable that names it in place of the usual one. A library that was chosen and
@@ -29,13 +29,13 @@ struct LibraryReport {
 
 // One device that could be opened, or the reason why not.
 struct DeviceReport {
-  std::string spec;  // What `--device` takes: "cpu", "opencl:0".
+  std::string spec;  // The value for `--device`: "cpu", "opencl:0".
   Target target;
   std::string reason;  // Empty if usable.
-  // What names the very piece of hardware, whatever number it has for this process; empty where
-  // `spec` does.
+  // Identifies the piece of hardware, independent of its number in this process; empty if `spec`
+  // does.
   std::string identity = "";
-  size_t cache_bytes = 0;  // Of the last level before its memory; 0: unknown.
+  size_t cache_bytes = 0;  // Size of the last level before its memory; 0: unknown.
   // Why its hardware counts nothing for this process, which is normal; empty if it does, and where
   // that is not known before it is opened.
   std::string no_counters = "";
@@ -51,7 +51,7 @@ class Backend {
   virtual std::vector<LibraryReport> Libraries() const = 0;
   // The part of the environment that this backend knows: "library.*", "driver.*", "policy.*".
   virtual Environment DescribeEnvironment() const = 0;
-  // Whether devices can be opened in a process that was forked from one that had opened them.
+  // True if devices can be opened in a process that was forked from one that had opened them.
   virtual bool OpensAfterFork() const { return false; }
   // Opens the device called `spec`; kNotFound lists the specs that exist.
   virtual Result<std::unique_ptr<Device>> Open(std::string_view spec) const = 0;
@@ -62,11 +62,11 @@ class Backend {
   // True if the device called `spec` computes on the cores of this machine, so that compilers
   // running at the same time slow it down.
   virtual bool IsProcessor(std::string_view) const { return false; }
-  // What computes references on an opened device, for Solver::Build, Load and Executable::Run like
-  // any other solver; null where the processor has to. It is no candidate: behind the operands of a
-  // problem it takes the reference, f64 as ProblemData::reference() lays it out, and of that it
-  // writes everything but the gaps. Views of operands that are only written are null. One config
-  // and one build serve every problem that it takes.
+  // Computes references on an opened device, for Solver::Build, Load and Executable::Run like any
+  // other solver; null if the processor must. It is no candidate: behind the operands of a problem
+  // it takes the reference, f64 as ProblemData::reference() lays it out, and writes all of it but
+  // the gaps. Views of write-only operands are null. One config and one build serve every problem
+  // that it accepts.
   virtual const Solver* reference_solver() const { return nullptr; }
   // Measures the best rates of an opened device: a fraction of a second.
   virtual Result<Peaks> MeasurePeaks(Device& device) const = 0;

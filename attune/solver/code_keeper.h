@@ -11,9 +11,9 @@
 
 namespace attune {
 
-// A second interface of solvers whose code computes problems of every size. A candidate whose code
-// is loaded for another problem is ready within microseconds: nothing is compiled, read or loaded.
-// Thread-safe.
+// A second interface of solvers with code that computes problems of every size. A candidate with
+// code that is loaded for another problem is ready within microseconds: nothing is compiled, read
+// or loaded. Thread-safe.
 class CodeKeeper {
  public:
   virtual ~CodeKeeper() = default;

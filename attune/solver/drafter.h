@@ -7,10 +7,10 @@
 
 namespace attune {
 
-// A second interface of solvers whose compiler has a cache of its own, as PoCL has. A draft names
-// an entry of that cache. A candidate loaded from a draft computes the same results at the same
-// speed as one loaded from the final code. Loading takes milliseconds while the compiler's cache
-// holds the entry, and compiles again afterwards. Thread-safe.
+// A second interface of solvers if their compiler has its own cache, as PoCL has. A draft names an
+// entry of that cache. A candidate loaded from a draft computes the same results at the same speed
+// as one loaded from the final code. Loading takes milliseconds while the compiler's cache holds
+// the entry, and compiles again afterwards. Thread-safe.
 class Drafter {
  public:
   virtual ~Drafter() = default;

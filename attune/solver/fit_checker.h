@@ -1,4 +1,4 @@
-// What some solvers know of their machine code before any device does.
+// Limits that some solvers read from their machine code before any device does.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace attune {
 
-// What was built, and for what.
+// A built artifact, with its problem and config.
 struct BuiltCandidate {
   const Artifact& artifact;
   const Problem& problem;
   const Config& config;
 };
 
-// A second interface of solvers whose launches may be more than a device has room for, and that
-// can tell without one. Thread-safe.
+// A second interface of solvers with launches that may exceed the resources of a device, and that
+// can check this without one. Thread-safe.
 class FitChecker {
  public:
   virtual ~FitChecker() = default;
 
-  // Of how many blocks a multiprocessor of `target` has room at a time, by what a block needs: the
-  // least of all launches, 1 or more. Nothing where that is not known. kUnsupported, with the
-  // reason, if no device of `target` can launch it; kNotFound if a kernel of its launches is not in
-  // the code that was built.
+  // The number of blocks that fit on a multiprocessor of `target` at a time, by the resources of a
+  // block: the minimum over all launches, 1 or more. Empty if unknown. kUnsupported, with the
+  // reason, if no device of `target` can launch it; kNotFound if the built code lacks a kernel of
+  // its launches.
   virtual Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
                                                    const Target& target) const = 0;
 };

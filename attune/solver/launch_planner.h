@@ -1,4 +1,4 @@
-// What some solvers know of the launches of a candidate before any device does.
+// Launches of a candidate that some solvers know before any device does.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace attune {
 
-// A second interface of solvers whose kernels are their own. Thread-safe.
+// A second interface of solvers that launch only their own kernels. Thread-safe.
 class LaunchPlanner {
  public:
   virtual ~LaunchPlanner() = default;
 
-  // What `built` launches, in order, each called as its function. Of an empty artifact grids,
-  // blocks and the shared memory that launches ask for are told, and what is in machine code is 0.
-  // kUnsupported, with the reason, for what no launch can compute.
+  // The launches of `built`, in order, each named after its function. For an empty artifact, grids,
+  // blocks and requested shared memory are filled in, and values that are in machine code are 0.
+  // kUnsupported, with the reason, if no launch can compute it.
   virtual Result<std::vector<ObservedLaunch>> PlanLaunches(const BuiltCandidate& built,
                                                            const Target& target) const = 0;
 };

@@ -1,5 +1,5 @@
-// What stands between the convolutions of a network, as libraries run it: no operator that
-// candidates compute, and measured all the same (attune seer collect).
+// Layers between the convolutions of a network, as libraries run them: no operators that candidates
+// compute, but still measured (attune seer collect).
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ enum class LayerKind {
   kToChannelsLast,   // Images, the same with the channels innermost.
 };
 
-// Of square images, f32, channels outermost.
+// A layer on square images, f32, channels outermost.
 struct NetworkLayer {
   LayerKind kind = LayerKind::kMaxPool;
   int64_t batch = 1;
   int64_t channels = 1;
   int64_t width = 1;
   int64_t out_width = 1;
-  // Of pooling alone.
+  // For pooling alone.
   int64_t window = 1;
   int64_t stride = 1;
   int64_t pad = 0;
 };
 
-// A second interface of solvers whose library has such layers.
+// A second interface of solvers for libraries with such layers.
 class LayerLibrary {
  public:
   virtual ~LayerLibrary() = default;
 
-  // kUnsupported for what the library does not compute, kUnavailable where it is missing.
+  // kUnsupported if the library does not compute the layer, kUnavailable if it is missing.
   virtual Result<std::unique_ptr<Executable>> LoadLayer(const NetworkLayer& layer,
                                                         Device& device) const = 0;
 };

@@ -1,9 +1,9 @@
-// Shared objects that bring solvers or a whole backend, loaded only where what they link is
+// Shared objects that bring solvers or a whole backend, loaded only if their libraries are
 // installed.
 //
 // A plug-in is a CMake MODULE library that defines `attune_plugin` below. It is built from the same
-// tree as its host, so C++ types cross the boundary: one that was built from other headers of this
-// interface is refused by their hash. Plug-ins of others carry their vendor's prefix in every
+// tree as its host, so C++ types cross the boundary: a plug-in built from other headers of this
+// interface is refused by their hash. Third-party plug-ins carry their vendor's prefix in every
 // solver name.
 #pragma once
 
@@ -21,7 +21,8 @@
 
 namespace attune {
 
-// Of what is read before the hash is compared: the entry point and the first two fields.
+// Version of the part that is read before the hash is compared: the entry point and the first two
+// fields.
 // 4: the hash.
 inline constexpr int kPluginApiVersion = 4;
 
@@ -37,11 +38,11 @@ struct PluginDescription {
   LibraryReport (*report)() = nullptr;
   // A backend of its own.
   std::unique_ptr<const Backend> (*make_backend)() = nullptr;
-  // The target of a GPU that need not be here, for which the solvers of that backend compile, by
-  // what compilers call it ("sm_90"). kNotFound lists those that are known.
+  // The target of a GPU that need not be present, for which the solvers of that backend compile, by
+  // its name for compilers ("sm_90"). kNotFound lists the known names.
   Result<Target> (*target_of)(const std::string& arch) = nullptr;
-  // Which of Backend::Libraries() compiles for it: what is compiled by another version or build of
-  // it is another kernel.
+  // The entry of Backend::Libraries() that compiles for it: another version or build of it compiles
+  // another kernel.
   const char* toolchain = "";
 };
 

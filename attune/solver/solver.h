@@ -14,14 +14,14 @@
 
 namespace attune {
 
-// What has to be compiled for a candidate, as one value: equal recipes give equal artifacts, so the
+// The input of a candidate's compilation, as one value: equal recipes give equal artifacts, so the
 // kernel cache is keyed by it. Empty `source` means that nothing is compiled (a library is called).
 struct BuildRecipe {
   std::string source;    // The program text.
   std::string options;   // Compiler options, defines included.
   std::string compiler;  // Identity of the compiler, version included.
-  std::string target;  // What the code is for: architecture, device name, driver where it matters.
-  bool warns = true;   // False: compile without warnings. The code is the same.
+  std::string target;    // Target of the code: architecture, device name, driver where it matters.
+  bool warns = true;     // False: compile without warnings. The code is the same.
 
   bool empty() const { return source.empty(); }
   friend bool operator==(const BuildRecipe&, const BuildRecipe&) = default;
@@ -35,7 +35,7 @@ struct Artifact {
   friend bool operator==(const Artifact&, const Artifact&) = default;
 };
 
-// What `attune solvers` shows and policies ask.
+// Traits that `attune solvers` shows and policies query.
 struct SolverTraits {
   std::string description;    // One line.
   std::string operator_name;  // "gemm", "conv", ...
@@ -46,17 +46,17 @@ struct SolverTraits {
   bool compiles_when_loaded = false;
   bool deterministic = true;  // Two runs agree bit for bit.
   // Load() takes microseconds: nothing is compiled, generated or packed. Such a solver can serve a
-  // shape that nobody has seen without making the caller wait.
+  // new shape without making the caller wait.
   bool instant = false;
-  // Space() has only what any machine can name; which other configs there are, the device's library
-  // alone can tell (ListOn).
+  // Space() has only configs that any machine can name; only the device's library can list the
+  // others (ListOn).
   bool listed_on_device = false;
-  // A config of Space() names something to search among on the device, by itself or its library;
-  // what is then timed and recorded is the config that the search found, with all its parameters.
+  // A config of Space() names a search on the device, by itself or its library; the config that the
+  // search finds, with all its parameters, is then timed and recorded.
   bool searches = false;
   // Load() refuses a config of ListOn() that reads wider words than the operands of the problem are
-  // aligned to. Of other solvers what was tried on operands that are aligned better may read what
-  // these do not begin at, which ends the context of the calling program.
+  // aligned to. Without this check, a config tried on better aligned operands may read at
+  // misaligned addresses, which ends the context of the calling program.
   bool checks_alignment = false;
   // True if results follow IEEE 754 for NaN, infinities and subnormal numbers of f32 and f64, for
   // operators that promise it (Operator::PromisesSpecialValues()). A GEMM must also not read C if
@@ -77,13 +77,12 @@ class Solver {
   virtual const SolverId& id() const = 0;
   virtual const SolverTraits& traits() const = 0;
 
-  // Ok, or kUnsupported (the problem is outside of what this solver computes), or kUnavailable (its
-  // library is missing here), with the reason. Quick: no build, no allocation that grows with the
-  // problem.
+  // Ok, or kUnsupported (the solver does not compute the problem), or kUnavailable (its library is
+  // missing here), with the reason. Quick: no build, no allocation that grows with the problem.
   virtual Status IsApplicable(const Problem& problem, const Target& target) const = 0;
 
-  // The configs that are worth trying on an applicable problem. Index 0 is the default: what a user
-  // of this library would get without tuning.
+  // The configs that are worth trying on an applicable problem. Index 0 is the default: the config
+  // that a user of this library would get without tuning.
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
 
   // True if traits().ieee_special_values holds for this problem. Override it if an activation does
@@ -93,8 +92,8 @@ class Solver {
     return traits().ieee_special_values;
   }
 
-  // The config at index 0 of Space(). Worth overriding where listing the space is slow: whoever has
-  // to serve a problem now needs no more than this. REQUIRES: the problem is applicable.
+  // The config at index 0 of Space(). Worth overriding if listing the space is slow: a caller that
+  // must serve a problem now needs only this. REQUIRES: the problem is applicable.
   virtual Result<Config> DefaultConfig(const Problem& problem, const Target& target) const;
 
   // Configs beyond Space() that the library of an opened device lists for an applicable problem,
@@ -105,8 +104,8 @@ class Solver {
     return std::vector<Config>();
   }
 
-  // Whether a candidate computes in a process that was forked from one in which it had computed:
-  // not if its library would wait for threads that are not there. Asked without a problem.
+  // True if a candidate computes in a process that was forked from one in which it had computed:
+  // false if its library would wait for threads that are gone. Asked without a problem.
   virtual bool RunsAfterFork(const Config& config) const {
     (void)config;
     return true;
@@ -120,7 +119,7 @@ class Solver {
     return true;
   }
 
-  // What to compile for a config out of Space().
+  // The compiler's input for a config of Space().
   virtual Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                                      const Target& target) const = 0;
 

@@ -1,5 +1,5 @@
-// What some solvers find out or compile while they load a candidate, for later processes to load it
-// sooner.
+// State that some solvers find out or compile while they load a candidate, so that later processes
+// load it sooner.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ struct LoadedWithState {
   std::string state;             // To be kept; empty where nothing new is worth it.
 };
 
-// A second interface of solvers whose library can hand out what it made, and take it back. A state
-// is opaque to everybody else. Thread-safe.
+// A second interface of solvers for libraries that can export state and import it again. A state is
+// opaque to all other code. Thread-safe.
 class StateKeeper {
  public:
   virtual ~StateKeeper() = default;
@@ -34,8 +34,8 @@ class StateKeeper {
   virtual BuildRecipe StateKey(const Problem& problem, const Config& config,
                                const Target& target) const = 0;
 
-  // As Solver::Load, but out of `state`, which an earlier call returned for the same key, unless it
-  // is empty. One that is refused by now is no failure: the candidate is loaded without.
+  // As Solver::Load, but from `state`, which an earlier call returned for the same key, unless it
+  // is empty. A state that is refused by now is no failure: the candidate is loaded without it.
   virtual Result<LoadedWithState> LoadWith(std::string_view state, const BuiltCandidate& built,
                                            Device& device) const = 0;
 };

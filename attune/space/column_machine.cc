@@ -115,8 +115,8 @@ class ColumnStep {
     }
   }
 
-  // `compute(x, y, failed)` for all lanes. Failures are rare: they are only looked for one by one
-  // where there is any, so that the loop that everybody runs stays short.
+  // Runs `compute(x, y, failed)` for all lanes. Failures are rare: single lanes are examined only
+  // if one failed, so that the common loop stays short.
   template <auto In, auto Out, class Compute>
   void Binary(const Compute& compute) {
     const Operand a = Read(column_.a);
@@ -182,7 +182,7 @@ class ColumnStep {
     }
   }
 
-  // Comparisons are the same for both fields. False if the operation is none.
+  // Comparisons are the same for both fields. False if the operation is no comparison.
   template <auto In>
   bool Comparison() {
     switch (column_.op) {

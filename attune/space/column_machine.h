@@ -17,18 +17,18 @@ struct ScalarCell {
   bool failed = false;
 };
 
-// Holds the cells of all columns of a program: one of each column whose levels are chosen, and one
+// Holds the cells of all columns of a program: one cell for each column with chosen levels, and one
 // for each value of the others. Not thread-safe.
 class ColumnMachine {
  public:
-  // Computes what is known before any choice.
+  // Computes the columns that depend on no choice.
   explicit ColumnMachine(const ColumnProgram& program);
 
   // The values of the parameter at `level`, for the columns that are its values or positions.
   void SetValues(int level, const std::vector<ParameterValue>& values);
 
-  // Computes `columns` of `level`, in this order. What they read of their own level is computed,
-  // and what they read of others is chosen.
+  // Computes `columns` of `level`, in this order. REQUIRES: their inputs of the same level are
+  // computed, and their inputs of other levels chosen.
   void Run(std::span<const ColumnId> columns, int level);
 
   // From now on the value number `lane` of its parameter's is chosen in `column`.

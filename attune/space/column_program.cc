@@ -105,7 +105,7 @@ class ColumnCompiler {
     return program_.Add(column);
   }
 
-  // An operation whose operands and result have the same kind, unless `result` says otherwise.
+  // Adds an operation with operands and a result of one kind, unless `result` says otherwise.
   ColumnId Operation(ColumnOp op, CellKind result, const Columns& operands) {
     Column column;
     column.op = op;
@@ -253,7 +253,7 @@ class ColumnCompiler {
   std::optional<ColumnId> Arithmetic(ExpressionOp op, ColumnId a, ColumnId b) {
     if (KindAt(a) == CellKind::kText || KindAt(b) == CellKind::kText) return std::nullopt;
     const bool mixed = KindAt(a) != KindAt(b);
-    // Which kind the result has would depend on the values.
+    // The kind of the result would depend on the values.
     if (op == Op::kPower || (mixed && (op == Op::kMin || op == Op::kMax))) return std::nullopt;
     const bool true_division = op == Op::kDivide && dialect_ == ExpressionDialect::kPython;
     if (mixed || true_division) {

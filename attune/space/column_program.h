@@ -38,7 +38,7 @@ enum class ColumnOp : uint8_t {
   kAdd,
   kSubtract,
   kMultiply,
-  kDivide,  // Of integers: truncates.
+  kDivide,  // On integers it truncates.
   kModulo,  // The sign of the left side.
   kFloorDivide,
   kFloorModulo,  // The sign of the right side.
@@ -59,7 +59,7 @@ enum class ColumnOp : uint8_t {
   kEqual,
   kNotEqual,
   kNot,
-  kAnd,  // Of truths, 0 or 1, as the next ones.
+  kAnd,  // On truths, 0 or 1, as the next ones.
   kOr,
   kSelect,  // a ? b : c.
 };
@@ -69,7 +69,7 @@ constexpr int kKnownLevel = -1;  // Constants are known before any choice.
 
 struct Column {
   ColumnOp op = ColumnOp::kConstant;
-  CellKind kind = CellKind::kInteger;  // Of its cells.
+  CellKind kind = CellKind::kInteger;  // Kind of its cells.
   CellKind operands = CellKind::kInteger;
   int level = kKnownLevel;
   bool own_level_only = true;  // Reads no other level than its own.
@@ -80,11 +80,11 @@ struct Column {
   Cell constant;
 };
 
-// What a name of a constraint means.
+// Meaning of a name in a constraint.
 struct NameMeaning {
   int level = kKnownLevel;
-  const std::vector<ParameterValue>* values = nullptr;  // Of the parameter at `level`.
-  const ParameterValue* constant = nullptr;             // If there is none.
+  const std::vector<ParameterValue>* values = nullptr;  // Values of the parameter at `level`.
+  const ParameterValue* constant = nullptr;             // Set if there are no values.
 };
 
 class ColumnProgram {
@@ -94,8 +94,9 @@ class ColumnProgram {
   // `texts` has every text that values and constants of the group can be.
   explicit ColumnProgram(std::vector<std::string> texts);
 
-  // A column of 0 and 1 that says where `tree` is true, and fails where `tree` cannot be evaluated.
-  // Nothing if kinds differ from value to value, or are wrong: who asks evaluates the tree instead.
+  // Adds a column of 0 and 1 that is 1 where `tree` is true, and fails where `tree` cannot be
+  // evaluated. Empty if kinds are wrong or differ from value to value: then the caller evaluates
+  // the tree instead.
   std::optional<ColumnId> AddTruth(const ExpressionTree& tree, ExpressionDialect dialect,
                                    const Meaning& meaning);
   ColumnId AddPosition(int level);

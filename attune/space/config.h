@@ -13,7 +13,7 @@ namespace attune {
 // Parameter name -> value, sorted by name, which makes the text canonical.
 using Config = std::map<std::string, ParameterValue, std::less<>>;
 
-// Whether `name` is [A-Za-z_][A-Za-z0-9_]*.
+// True if `name` is [A-Za-z_][A-Za-z0-9_]*.
 bool IsParameterName(std::string_view name);
 
 // `key=value,...`; empty for no parameters.

@@ -16,8 +16,9 @@ namespace attune {
 Result<std::vector<Parameter>> ParametersOf(const std::vector<Config>& configs);
 
 struct ListedGroup {
-  ParameterGroup group;                   // Without parameters if none has a choice.
-  std::vector<uint64_t> place_of_config;  // Of each config in the depth-first order of the group.
+  ParameterGroup group;  // Without parameters if none has a choice.
+  // Position in the list, per config in the depth-first order of the group.
+  std::vector<uint64_t> place_of_config;
 };
 
 // kInvalidArgument if a config occurs twice.

@@ -40,7 +40,7 @@ TEST(ListedSpaceTest, PositionsAreInTheOrderOfTheList) {
   const auto space = ConfigSpace::FromConfigs(kListed);
   ASSERT_TRUE(space.ok());
 
-  // Of id (21, 66), stages (4, 8) and tile (7, 20, 33).
+  // The parameters are id (21, 66), stages (4, 8) and tile (7, 20, 33).
   EXPECT_EQ(space->Positions(0, 3), (std::vector<uint32_t>{1, 1, 1, 0, 0, 1, 1, 0, 1}));
   EXPECT_EQ(space->IndexOfPositions(std::vector<uint32_t>{1, 1, 0}), 3u);
 }

@@ -22,7 +22,7 @@ constexpr int kMostDraws = 64;
 // So many moves are looked at one by one, where all are wanted.
 constexpr uint64_t kMostListedMoves = 512;
 
-// Where a parameter with a choice stands: in which group, and at which level there.
+// Position of a parameter with a choice: its group, and its level there.
 struct Place {
   size_t parameter = 0;
   size_t group = 0;
@@ -46,23 +46,23 @@ Constraint ConstraintFrom(Expression expression) {
   return constraint;
 }
 
-// The index of a config counts the configs before it in depth-first order over all parameters. It
-// is the sum, over the parameters in order, of (combinations of the parameter's group with an
-// earlier value) times (combinations of all other groups), both restricted to what the earlier
-// parameters fix.
+// The index of a config is the number of configs before it in depth-first order over all
+// parameters. It is the sum, over the parameters in order, of (combinations of the parameter's
+// group with an earlier value) times (combinations of all other groups), both restricted to the
+// values of earlier parameters.
 struct ConfigSpace::Impl {
   std::vector<Parameter> parameters;
   std::vector<size_t> by_name;  // Parameters in the order of their names.
-  // Of each parameter with many values, their positions by ascending value; none of the others.
+  // For each parameter with many values, their positions by ascending value; empty for the others.
   std::vector<std::vector<uint32_t>> by_value;
   std::vector<ParameterGroup> groups;
   std::vector<Place> places;  // Parameters with a choice, in order.
   uint64_t size = 1;
-  // Of a space that keeps the order of a list, where it is not the depth-first one: the place of
-  // each index in depth-first order, and the inverse. Empty otherwise.
+  // For a space in the order of a list that is not depth-first: the place of each index in
+  // depth-first order, and the inverse. Empty otherwise.
   std::vector<uint64_t> place_of_index;
   std::vector<uint64_t> index_of_place;
-  bool is_sorted = false;  // By what configs are estimated to take.
+  bool is_sorted = false;  // By the estimated cost of configs.
 
   void SetPlaces(std::vector<uint64_t> places_of_indices) {
     place_of_index = std::move(places_of_indices);
@@ -170,8 +170,8 @@ struct ConfigSpace::Impl {
     return config;
   }
 
-  // What one config may be moved to: another value of one parameter, of those that the parameters
-  // before it allow.
+  // Possible moves of one config: another value of one parameter, from those that earlier
+  // parameters allow.
   struct Moves {
     Row row;
     std::vector<NodeId> nodes;  // At the level of each of `places`.
@@ -191,7 +191,7 @@ struct ConfigSpace::Impl {
     return moves;
   }
 
-  // Whether the parameters of its group allow `value` at the place number `at`.
+  // True if the parameters of its group allow `value` at the place number `at`.
   bool Allows(const Moves& moves, size_t at, uint32_t value) const {
     const ParameterGroup& group = groups[places[at].group];
     auto step = group.graph.Follow(moves.nodes[at], value);
@@ -296,7 +296,7 @@ class RowLister {
     nodes_[place.group] = node;
   }
 
-  // Whether all rows below the nodes are to be left out.
+  // True if all rows below the nodes are skipped.
   bool Skips() {
     uint64_t below = 1;
     for (size_t i = 0; i < groups_.size(); ++i) below *= groups_[i].graph.Count(nodes_[i]);
@@ -307,7 +307,7 @@ class RowLister {
 
   std::span<const ParameterGroup> groups_;
   std::span<const Place> places_;
-  std::vector<NodeId> nodes_;  // Of each group, after the choices so far.
+  std::vector<NodeId> nodes_;  // Per group, after the choices so far.
   Row row_;
   uint64_t skip_ = 0;
   std::vector<uint32_t> rows_;

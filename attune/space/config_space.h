@@ -32,9 +32,9 @@ struct Constraint {
   // be asked about values that another constraint refuses.
   std::function<Result<bool>(const Expression::Lookup&)> holds;
   std::string text;  // For messages.
-  // What `holds` evaluates, if that is a text: then many values are checked at once.
+  // The text that `holds` evaluates, if any: then many values are checked at once.
   std::optional<Expression> expression = std::nullopt;
-  // Where it is written, which messages begin with; empty: nobody says.
+  // Its position in the source, with which messages begin; may be empty.
   std::string place = {};
 };
 Constraint ConstraintFrom(Expression expression);
@@ -55,14 +55,14 @@ class ConfigSpace {
   static Result<ConfigSpace> Create(std::vector<Parameter> parameters,
                                     std::vector<Constraint> constraints, Config constants = {});
 
-  // Exactly these configs, each at its position in the list: what a library enumerated. Neighbours
-  // differ in one parameter, whose values are adjacent in ascending order. kInvalidArgument if
+  // Exactly these configs, each at its position in the list, as a library enumerated them.
+  // Neighbours differ in one parameter, by adjacent values in ascending order. kInvalidArgument if
   // there is none, one repeats another, or one has other parameters than the first.
   static Result<ConfigSpace> FromConfigs(const std::vector<Config>& configs);
 
-  // The same configs by ascending `cost`, what somebody estimates that each takes, behind the
-  // first, which stays; equal ones in the order that they have. Neighbours stay what they are.
-  // Fails as `cost` does; kResourceExhausted above kMaxSortedConfigs.
+  // The same configs by ascending `cost`, an estimate for each, behind the first, which stays;
+  // configs of equal cost keep their order. Neighbours stay the same. Fails as `cost` does;
+  // kResourceExhausted above kMaxSortedConfigs.
   Result<ConfigSpace> SortedBy(const std::function<Result<int64_t>(const Config&)>& cost) const;
   static constexpr uint64_t kMaxSortedConfigs = 1 << 16;
 
@@ -84,9 +84,9 @@ class ConfigSpace {
   // One of Neighbours(index, false), each as likely as another; nothing if some tens of changes of
   // one parameter were drawn and none is valid. Costs the same however many values there are.
   std::optional<uint64_t> SampleNeighbour(uint64_t index, Random& random) const;
-  // At most `most` of Neighbours(index, false). All of them, if there are no more, where parameters
-  // have a few hundred values together; where they have more, those that were drawn before some
-  // tens of draws in a row found nothing new.
+  // At most `most` of Neighbours(index, false). All of them, if there are no more and parameters
+  // have a few hundred values together. With more values, it stops after some tens of draws in a
+  // row that found nothing new.
   std::vector<uint64_t> SampleNeighbours(uint64_t index, size_t most, Random& random) const;
   uint64_t Sample(Random& random) const { return random.Below(size()); }
 

@@ -267,7 +267,7 @@ TEST(ConfigSpaceTest, ManyParametersUnderOneSumAreASpace) {
   for (int i = 0; i < 20; ++i) parameters.push_back(Counted("p" + std::to_string(i), 10));
   for (int i = 1; i < 20; ++i) sum += " + p" + std::to_string(i);
 
-  const auto space = ConfigSpace::Create(parameters, {Rule(sum + " == 5")});  // Of 10^20.
+  const auto space = ConfigSpace::Create(parameters, {Rule(sum + " == 5")});  // 10^20 combinations.
 
   ASSERT_TRUE(space.ok()) << space.status().message();
   EXPECT_EQ(space->size(), 42'504u);  // 24 over 5.
@@ -284,7 +284,8 @@ TEST(ConfigSpaceTest, AHugeSpaceIsAsUsableAsASmallOne) {
     constraints.push_back(Rule("p" + std::to_string(i) + " != p" + std::to_string(i - 1) + " + 1"));
   }
 
-  const auto space = ConfigSpace::Create(parameters, constraints);  // Of 1.8e19, tied together.
+  // 1.8e19 combinations, tied together.
+  const auto space = ConfigSpace::Create(parameters, constraints);
 
   ASSERT_TRUE(space.ok()) << space.status().message();
   EXPECT_GT(space->size(), uint64_t{1} << 62);
@@ -411,7 +412,7 @@ TEST(ConfigSpaceTest, ConstantsAndPredicatesTakePartInConstraints) {
   EXPECT_EQ(Text(space->At(2)), "a=5");
 }
 
-// That of `count` parameters P0, P1, ... with the values 1 to `values` under one constraint.
+// The space of `count` parameters P0, P1, ... with the values 1 to `values` under one constraint.
 Result<ConfigSpace> Factors(int count, int64_t values, std::string_view constraint) {
   std::vector<Parameter> parameters;
   for (int i = 0; i < count; ++i) {

@@ -1,11 +1,11 @@
 // The valid combinations of some parameters as a graph that knows how many there are. Private to
 // this module.
 //
-// A node stands for everything that may follow a choice of the first parameters; choices after
-// which the same may follow share it, so that the graph is small where the combinations are many.
-// Each node has the allowed values of its parameter in the author's order and, for each, the node
-// of the next parameter. What is counted is the way through the graph: the place of a combination
-// is the number of combinations before it in depth-first order.
+// A node stands for all possible continuations of a choice of the first parameters. Choices with
+// the same continuations share a node, so that the graph is small even if the combinations are
+// many. Each node has the allowed values of its parameter in the author's order and, for each, the
+// node of the next parameter. Paths through the graph are counted: the place of a combination is
+// the number of combinations before it in depth-first order.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ namespace attune {
 class CountedGraph {
  public:
   using NodeId = uint32_t;
-  static constexpr NodeId kEnd = 0;  // Behind the last parameter: one way to go on.
+  static constexpr NodeId kEnd = 0;  // Behind the last parameter: exactly one, empty continuation.
   // Counts stop here, where they no longer fit an index.
   static constexpr uint64_t kTooMany = uint64_t{1} << 63;
 
-  // A value of a node, and what choosing it leaves.
+  // A value of a node, and the node that follows it.
   struct Step {
     uint32_t value = 0;   // Position in the list of the parameter's values.
     NodeId child = kEnd;  // Node of the next parameter.
@@ -39,7 +39,7 @@ class CountedGraph {
   std::span<const uint32_t> Values(NodeId node) const {
     return {values_.data() + nodes_[node].first_value, nodes_[node].degree};
   }
-  // What follows the allowed value number `i`. REQUIRES: i < Values(node).size().
+  // The node that follows the allowed value number `i`. REQUIRES: i < Values(node).size().
   NodeId Child(NodeId node, size_t i) const {
     const Node& at = nodes_[node];
     return at.first_edge == kNoEdges ? at.child : children_[at.first_edge + i];
@@ -66,7 +66,7 @@ class CountedGraph {
   Step StepAt(const Node& node, size_t i) const;
 
   std::vector<Node> nodes_ = std::vector<Node>(1);  // The end.
-  std::vector<uint32_t> values_;  // Of all nodes; nodes with the same values share them.
+  std::vector<uint32_t> values_;  // Values of all nodes; nodes with the same values share them.
   std::vector<NodeId> children_;
   std::vector<uint64_t> before_;  // Beside `children_`.
   NodeId root_ = kEnd;
@@ -84,12 +84,12 @@ class GraphWriter {
   };
   Values AddValues(std::span<const uint32_t> positions);
 
-  // A node all of whose values lead to `child`.
+  // Adds a node with `child` behind all its values.
   NodeId AddUniform(Values values, NodeId child);
   // A node with one child for each value.
   NodeId AddNode(Values values, std::span<const NodeId> children);
 
-  // What is stored so far beside nodes.
+  // Number of stored children and values, without nodes.
   size_t steps() const { return graph_.children_.size() + graph_.values_.size(); }
 
   CountedGraph Finish(NodeId root) &&;

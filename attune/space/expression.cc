@@ -40,7 +40,7 @@ int64_t FloorDivide(int64_t a, int64_t b) {
   return a % b != 0 && ((a < 0) != (b < 0)) ? quotient - 1 : quotient;
 }
 
-// Walks the tree once. An error stops it; where and what is kept for the message.
+// Walks the tree once. An error stops it; its place and reason are kept for the message.
 class Evaluator {
  public:
   Evaluator(const ExpressionTree& tree, ExpressionDialect dialect, const Expression::Lookup& lookup)

@@ -7,7 +7,7 @@
 // tightest to loosest in this order, `!` tight as in C and `not` loose as in Python. `//` rounds
 // down, `int` towards zero.
 //
-// What differs is that of either language:
+// These differ between the two languages:
 //
 //                    C                                     Python
 //   & ^ |            looser than comparisons               between shifts and comparisons
@@ -19,7 +19,7 @@
 //   064              52                                    refused
 //
 // Logical operators evaluate the right side only if it is needed. A shift is by 0 to 63 bits, and
-// what it loses on the left is an overflow, as in Python, where nothing is lost.
+// bits lost on the left are an overflow, because Python loses none.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ enum class ExpressionDialect { kC, kPython };
 // A parsed expression. Immutable, cheap to copy, thread-safe.
 class Expression {
  public:
-  // Fails with the column (1-based) and what was expected there. Texts are at most kMaxTextBytes
-  // long and nest at most kMaxDepth deep.
+  // Fails with the column (1-based) and the expected token. Texts are at most kMaxTextBytes long
+  // and nest at most kMaxDepth deep.
   static constexpr size_t kMaxTextBytes = 64 * 1024;
   static constexpr int kMaxDepth = 200;
   static Result<Expression> Parse(std::string_view text,
@@ -52,7 +52,7 @@ class Expression {
   // Every name that appears, sorted, each once.
   const std::vector<std::string>& names() const;
   const std::string& text() const;
-  // What the text was parsed into (expression_tree.h): for this module.
+  // The parsed text (expression_tree.h): for this module.
   const ExpressionTree& tree() const;
   ExpressionDialect dialect() const;
 

@@ -372,14 +372,14 @@ class Parser {
     return Add(op, column, {operand});
   }
 
-  // Whether a power of what stands here follows.
+  // True if the operand here is the base of a power.
   bool IsBase() const {
     Scanner ahead = scanner_;
     const Result<Token> next = ahead.Next();
     return next.ok() && next->kind == TokenKind::kSymbol && next->text == "**";
   }
 
-  // Of the Python dialect: to the right first, and the exponent may have a sign.
+  // The Python dialect's power: right-associative, and the exponent may have a sign.
   Result<NodeIndex> Power() {
     ATTUNE_ASSIGN_OR_RETURN(const NodeIndex base, Primary());
     if (!At("**")) return base;

@@ -39,7 +39,7 @@ enum class ExpressionOp {
   kEqual,
   kNotEqual,
   kChain,  // a < b < c: one link fewer than children.
-  kIn,     // First child: what is looked for; the others: the list.
+  kIn,     // First child: the value to find; the others: the list.
   kAnd,
   kOr,
   kConditional,  // Condition, then, else.
@@ -58,10 +58,10 @@ struct ExpressionNode {
   size_t column = 1;
   int depth = 1;  // Longest path to a leaf.
   std::vector<NodeIndex> children;
-  std::vector<ExpressionOp> links;  // Of a kChain.
+  std::vector<ExpressionOp> links;  // Comparisons of a kChain.
   int64_t integer = 0;
   double real = 0;
-  std::string text;  // Of a string literal or a name.
+  std::string text;  // A string literal or a name.
 };
 
 // Children stand before their parents; a node may have two parents (the middle of a chained

@@ -19,7 +19,7 @@ Constraint Rule(std::string_view text) {
   return ConstraintFrom(*Expression::Parse(text, ExpressionDialect::kPython));
 }
 
-// What listing the space says.
+// The first config, by listing the space.
 Config Listed(const SpaceDescription& description) {
   return ConfigSpace::Create(description.parameters, description.constraints)->At(0);
 }

@@ -69,7 +69,7 @@ class GroupBuilder {
   }
 
  private:
-  // Masks that were computed, by what they depend on.
+  // Masks computed so far, by the values that they depend on.
   struct Memo {
     explicit Memo(size_t width) : inputs(width) {}
     TupleTable inputs;
@@ -139,8 +139,8 @@ class GroupBuilder {
     return {holds.ok() && *holds, !holds.ok()};
   }
 
-  // What `planned` leaves of its last parameter's values after the choices so far, of which
-  // `value` is the latest.
+  // The mask of values that `planned` allows for its last parameter after the choices so far, the
+  // latest of which is `value`.
   MaskId MaskOf(size_t constraint, size_t value) {
     const PlannedConstraint& planned = plan_.constraints[constraint];
     Memo& memo = memos_[constraint];
@@ -218,8 +218,7 @@ class GroupBuilder {
     return next;
   }
 
-  // Whether there is room for a child of each allowed value of each state, which is known before
-  // any of them is made.
+  // Checks that there is room for a child of each allowed value of each state, before any is made.
   Status CheckSteps(size_t level, const LevelPlan& before, const TupleTable& states) {
     const uint64_t left = problem_.limits.steps - steps_;
     const bool may_be_many = states.size() * ValuesAt(level).size() > left;
@@ -262,7 +261,7 @@ class GroupBuilder {
     uint64_t limit = 0;
   };
 
-  // Of states and of the sets of values that they name.
+  // Words of states and of the sets of values that they name.
   uint64_t WordsOf(size_t level, const TupleTable& next) const {
     uint64_t words = next.size() * plan_.levels[level].StateWords();
     for (size_t later = level + 1; later < masks_.size(); ++later) words += masks_[later].words();
@@ -308,10 +307,10 @@ class GroupBuilder {
         ValuesAt(level).size(), fmt::join(texts, ", "), remedy));
   }
 
-  // From the last level to the first, leaving out what leads nowhere.
+  // Works from the last level to the first and leaves out dead ends.
   Status WriteGraph() {
     GraphWriter writer;
-    std::vector<uint32_t> nodes = {CountedGraph::kEnd};  // Of the states of the next level.
+    std::vector<uint32_t> nodes = {CountedGraph::kEnd};  // Nodes for the states of the next level.
     for (size_t level = forward_.size(); level-- > 0;) {
       nodes = WriteLevel(level, nodes, writer);
       forward_[level] = ForwardLevel();
@@ -363,10 +362,10 @@ class GroupBuilder {
   const FailedCheck policy_;
   const GroupPlan plan_;
   ColumnMachine machine_;
-  std::vector<MaskPool> masks_;  // Of each level.
-  std::vector<Memo> memos_;      // Of each constraint.
-  std::vector<MaskId> initial_;  // Of each level, after the constraints that read it alone.
-  std::vector<MaskId> base_;     // Of each level, after the choices so far.
+  std::vector<MaskPool> masks_;  // Per level.
+  std::vector<Memo> memos_;      // Per constraint.
+  std::vector<MaskId> initial_;  // Per level, after the constraints that read it alone.
+  std::vector<MaskId> base_;     // Per level, after the choices so far.
   std::vector<MaskId> saved_;
   std::vector<uint64_t> key_;
   std::vector<ForwardLevel> forward_;

@@ -77,13 +77,14 @@ class Planner {
     const std::vector<int> levels = planned.levels;
     const bool is_computed = planned.truth.has_value();
     plan_.constraints.push_back(std::move(planned));
-    // What reads all but the last of two is seen without.
+    // Starts at two parameters: a constraint of two is decided once the first is chosen.
     for (size_t chosen = 2; is_computed && chosen < levels.size(); ++chosen) {
       AddImplied(bound, {levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(chosen)});
     }
   }
 
-  // What `bound` says of the parameters at `levels`, which are the first that it reads.
+  // Adds the constraints that `bound` implies on the parameters at `levels`, the first that it
+  // reads.
   void AddImplied(const BoundConstraint& bound, const std::vector<int>& levels) {
     std::vector<std::string> later;
     for (const size_t parameter : bound.parameters) {
@@ -227,7 +228,7 @@ class Planner {
 
   const GroupProblem& problem_;
   GroupPlan plan_;
-  std::vector<std::set<ColumnId>> closures_;  // Of each constraint.
+  std::vector<std::set<ColumnId>> closures_;  // Per constraint.
 };
 
 }  // namespace

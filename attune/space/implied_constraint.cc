@@ -11,7 +11,8 @@ namespace {
 using Op = ExpressionOp;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Integers of this size are told apart as doubles, and those below the next one do not overflow.
+// Doubles represent all integers up to this size exactly, and those below the next one do not
+// overflow.
 constexpr double kExact = 0x1p53;
 constexpr double kSafe = 0x1p62;
 
@@ -28,7 +29,7 @@ Trend Joined(Trend a, Trend b) {
   return b == Trend::kNone || a == b ? a : Trend::kUnknown;
 }
 
-// What is known of the values of a node.
+// Known properties of the values of a node.
 struct Shape {
   double low = -kInfinity;
   double high = kInfinity;
@@ -55,7 +56,7 @@ class Analysis {
   }
 
  private:
-  // What `node` is made of, and nothing known of it.
+  // A shape for `node` of which only integrality and the parameters it depends on are known.
   Shape Unknown(const ExpressionNode& node) const {
     Shape shape;
     shape.trends.assign(later_.size(), Trend::kNone);
@@ -128,7 +129,7 @@ class Analysis {
     return shape;
   }
 
-  // Whatever has to hold for the node `index` to be true.
+  // Visits the conditions that must hold for the node `index` to be true.
   void Visit(NodeIndex index) {
     const ExpressionNode& node = tree_.nodes[index];
     if (node.op == Op::kAnd) {

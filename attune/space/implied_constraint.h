@@ -1,9 +1,10 @@
-// What a constraint says of the parameters that are chosen first, whatever the others will be.
-// Private to this module.
+// Restrictions that a constraint implies on the parameters chosen first, for any values of the
+// others. Private to this module.
 //
-// a * b * c <= 4096 with c from 1 on says a * b <= 4096: a dead end is seen at b, and products
-// beyond the bound are no states. Found by the trends of a comparison: what rises with a parameter
-// on its left side, or falls on its right side, is weakest at that parameter's least value.
+// a * b * c <= 4096 with c >= 1 implies a * b <= 4096: a dead end is found at b, and products
+// beyond the bound are no states. Found by the trends of a comparison: a term that rises with a
+// parameter on its left side, or falls with it on its right side, is weakest at that parameter's
+// minimum.
 #pragma once
 
 #include <functional>
@@ -25,8 +26,9 @@ struct NameRange {
 using RangeOf = std::function<std::optional<NameRange>(std::string_view name)>;
 
 // Constraints that read none of `later`, each true wherever `tree` is true for some values of
-// `later`. Of comparisons that hold all at once, alone or joined by 'and'; none where that cannot
-// be told, or where an operation could overflow: whether it does is then said as without them.
+// `later`. Only comparisons that must hold together contribute, alone or joined by 'and'. Empty if
+// nothing can be derived, or if an operation could overflow: then the overflow is reported as
+// without implied constraints.
 std::vector<ExpressionTree> ImpliedWithout(const std::vector<std::string>& later,
                                            const ExpressionTree& tree, const RangeOf& range_of);
 

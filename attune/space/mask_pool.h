@@ -12,7 +12,7 @@ namespace attune {
 
 using MaskId = uint32_t;
 
-// Bit i of a mask stands for the value at position i. Not thread-safe.
+// Bit i of a mask represents the value at position i. Not thread-safe.
 class MaskPool {
  public:
   static constexpr MaskId kEmpty = 0;
@@ -33,7 +33,7 @@ class MaskPool {
   }
   MaskId Intern(const std::vector<uint64_t>& mask) { return masks_.Intern(mask.data()); }
 
-  // That all masks take, of 8 bytes.
+  // Size of all masks, in words of 8 bytes.
   size_t words() const { return masks_.size() * words_; }
 
   // The values in both.

@@ -54,8 +54,8 @@ Constraint ConstraintOn(std::vector<std::string> names, std::string text,
   return constraint;
 }
 
-// A constraint that `holds`, a function of the values of `names` in this order, tells: of int64_t,
-// double or std::string. `text` is for messages.
+// A constraint that is computed by `holds`, a function of the values of `names` in this order: of
+// int64_t, double or std::string. `text` is for messages.
 //
 //   ConstraintOn({"block", "tile"}, "tile divides block",
 //                [](int64_t block, int64_t tile) { return block % tile == 0; })

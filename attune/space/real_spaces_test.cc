@@ -1,5 +1,5 @@
-// Published search spaces whose numbers of valid configs others verified. Their definitions are not
-// part of this repository: ATTUNE_DATA_DIR says where they are, and without them the test is
+// Published search spaces with independently verified numbers of valid configs. Their definitions
+// are not part of this repository: ATTUNE_DATA_DIR gives their folder, and without it the test is
 // skipped. Reading JSON belongs to this test; the module knows no file format.
 #include <cstdlib>
 #include <filesystem>

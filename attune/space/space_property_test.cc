@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<const char*, 6> kNames = {"a", "b", "c", "d", "e", "f"};
 
-// What kinds of values the parameters of a space have.
+// Kinds of values that the parameters of a space have.
 enum class Values { kIntegers, kAnything };
 
 ParameterValue RandomValue(Random& random, uint64_t kind) {
@@ -95,7 +95,7 @@ RandomSpace MakeSpace(Random& random, Values values) {
     if (!expression.ok()) continue;
     space.texts += (dialect == ExpressionDialect::kC ? "C: " : "Python: ") + text + "\n";
     space.constraints.push_back(ConstraintFrom(*std::move(expression)));
-    // Some as functions, of which nothing is known but what they read.
+    // Some are functions, of which only the inputs are known.
     if (random.Below(4) == 0) space.constraints.back().expression.reset();
   }
   return space;

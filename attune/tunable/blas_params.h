@@ -7,8 +7,8 @@
 
 namespace attune {
 
-// "- { function: matmul, M: 4, ... }"; empty for what is no gemm. An alpha or beta that is neither
-// 0 nor 1 is written as 2.
+// "- { function: matmul, M: 4, ... }"; empty if `problem` is no gemm. An alpha or beta that is
+// neither 0 nor 1 is written as 2.
 std::string BlasParams(const Problem& problem);
 
 }  // namespace attune

@@ -21,7 +21,8 @@ Status Missing(const char* name) {
   return InvalidArgument(fmt::format("Argument `{}` must not be null.", name));
 }
 
-// `body` returns a Status; what a library throws becomes a code, because nothing may unwind into C.
+// `body` returns a Status; exceptions of libraries become a code, because nothing may unwind into
+// C.
 template <class Body>
 attune_code WithoutThrowing(const Body& body) {
   const FileSizeSignalHeld held;
@@ -81,7 +82,7 @@ attune_code GiveText(attune_runtime* runtime, const char* name, char** out,
   });
 }
 
-// Asked before anything is done: a call that fails has not worked.
+// Checked before any work: a failed call has done nothing.
 template <class Struct>
 Status CheckRoom(const Struct* out) {
   if (out == nullptr) return Status::Ok();
@@ -89,7 +90,7 @@ Status CheckRoom(const Struct* out) {
                          "the initialiser of the struct");
 }
 
-// Copies what the caller's struct has room for. REQUIRES: CheckRoom(out).ok().
+// Copies the members that the caller's struct has room for. REQUIRES: CheckRoom(out).ok().
 template <class Struct>
 Status Fill(Struct filled, Struct* out) {
   if (out == nullptr) return Status::Ok();
@@ -120,7 +121,7 @@ Status Tell(const Result<OfflineReport>& report, attune_tunable_offline* out) {
   filled.unreadable = static_cast<int64_t>(report->unreadable.size());
   ATTUNE_RETURN_IF_ERROR(Fill(filled, out));
   ATTUNE_RETURN_IF_ERROR(StatusOf(*report));
-  // The call did what it could, so it succeeds; the message is there for who asks.
+  // The call did all it could, so it succeeds; callers can read the message.
   const std::string complaints = Complaints(*report);
   if (!complaints.empty()) static_cast<void>(Fail(Unavailable(complaints)));
   return Status::Ok();

@@ -1,5 +1,5 @@
-// What include/attune/tunable.h asks of whoever defines attune_runtime. c_api.cc is linked into
-// that library and not into this module.
+// Functions that the library which defines attune_runtime must provide for
+// include/attune/tunable.h. c_api.cc is linked into that library and not into this module.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ namespace attune {
 Result<TunableContext*> ContextOf(attune_runtime& owner);
 
 // Defined beside attune_runtime for all of the C interface: the code of a status that is not Ok,
-// whose message becomes attune_last_message() of this thread; and a copy of a text for attune_free.
+// with its message as attune_last_message() of this thread; and a copy of a text for attune_free.
 attune_code Fail(const Status& status);
 Status CopyOut(const std::string& text, char** out);
 
-// For functions of include/attune/tunable.h that the run time's library defines itself: whether
-// `report` (may be null) has a size, before anything is done; and what the caller is told: `out` is
-// filled also if a device failed, which is the status. What else went wrong is kept as a message.
+// For functions of include/attune/tunable.h that the run time's library defines itself.
+// CheckRoomFor checks that `report` (may be null) has a size, before any work. Tell fills `out`,
+// also if a device failed, which is then the status; other errors are kept as a message.
 Status CheckRoomFor(const attune_tunable_offline* report);
 Status Tell(const Result<OfflineReport>& report, attune_tunable_offline* out);
 

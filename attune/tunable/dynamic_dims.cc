@@ -6,9 +6,9 @@
 namespace attune {
 namespace {
 
-// What a thread says of its own calls: no other thread sees it, so it is no shared state.
-// Each in a byte: the library may be opened late, and then its thread-locals have to fit into what
-// a process keeps back for all of those.
+// Dimensions that a thread declares for its own calls: no other thread sees them, so they are no
+// shared state. Each takes a byte: the library may be opened late, and then its thread-locals must
+// fit into the space that a process reserves for all of those.
 struct DimsStack {
   std::array<uint8_t, kMaxDynamicDimsDepth> dims;
   size_t size = 0;

@@ -1,4 +1,4 @@
-// Which sizes of a product change from call to call, so that one result may serve them all.
+// Sizes of a GEMM that change from call to call, so that one result may serve them all.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct DynamicDims {
   friend bool operator==(const DynamicDims&, const DynamicDims&) = default;
 };
 
-// The mask of a row-major caller, who computes the transposed product: M and N change places.
+// The mask of a row-major caller, which computes the transposed GEMM: M and N change places.
 DynamicDims InBlasFrame(const DynamicDims& row_major);
 
 // While it lives, lookups of this thread have these dynamic dimensions: the API layer asks

@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-// Half of a list would look like all of it. A folder that is not there is no failure.
+// A partial list would look complete. A missing folder is no failure.
 int IsFatal(const char*, int error) { return error == ENOENT ? 0 : 1; }
 
 Result<std::vector<std::filesystem::path>> Glob(const std::string& pattern) {

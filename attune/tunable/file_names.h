@@ -17,14 +17,14 @@ std::string WithInsertion(std::string_view name, std::string_view text);
 // `name` with the ordinal of a device inserted.
 std::string WithOrdinal(std::string_view name, int ordinal);
 
-// Whether `pattern` may name several files: it has *, ? or [...], and no backslash before it.
+// True if `pattern` may name several files: it has *, ? or [...], and no backslash before it.
 bool HasWildcard(std::string_view pattern);
-// What a shell would make of `pattern`, by name. kInvalidArgument if it has no wildcard (*, ? or
-// [...]), kNotFound if nothing matches it, kUnavailable if a folder that it looks into cannot be
-// read.
+// The files that a shell would expand `pattern` to, by name. kInvalidArgument if it has no wildcard
+// (*, ? or [...]), kNotFound if nothing matches it, kUnavailable if a folder that it looks into
+// cannot be read.
 Result<std::vector<std::filesystem::path>> FilesLike(const std::string& pattern);
 
-// Whether `path` is what `pattern` matches, or would be if it existed.
+// True if `pattern` matches `path`, or would if it existed.
 bool IsLike(const std::string& pattern, const std::filesystem::path& path);
 
 }  // namespace attune

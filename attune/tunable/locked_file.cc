@@ -53,7 +53,7 @@ Result<LockedFile> LockedFile::Open(const std::filesystem::path& path, int64_t t
     file.inode_ = opened.st_ino;
     if (!file.is_regular_) return file;
     ATTUNE_RETURN_IF_ERROR(AwaitLock(file.fd_.get(), path, deadline_ns));
-    // Whoever had the lock may have put another file in the place of this one.
+    // The previous holder of the lock may have replaced this file.
     struct stat named = {};
     if (::stat(path.c_str(), &named) == 0 && named.st_ino == opened.st_ino &&
         named.st_dev == opened.st_dev) {
@@ -92,7 +92,7 @@ Result<std::string> LockedFile::Read() const {
 Status LockedFile::WriteAtEnd(std::string_view bytes, int64_t old_size) {
   const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
   if (written == static_cast<ssize_t>(bytes.size())) return Status::Ok();
-  // Writing less than all happens on a full disk only; half a line helps nobody.
+  // A short write happens on a full disk only; half a line is useless.
   if (written >= 0) errno = ENOSPC;
   const Status status = SystemError("append to", path_);
   if (is_regular_ && ::ftruncate(fd_.get(), old_size) != 0) {

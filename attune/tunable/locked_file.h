@@ -14,7 +14,7 @@
 
 namespace attune {
 
-// What a write waits for.
+// The guarantee that a write waits for.
 enum class Durability {
   kProcessCrash,  // The kernel has it: it survives the death of the process.
   kPowerLoss,     // The disk has it.
@@ -37,9 +37,9 @@ class LockedFile {
   int64_t size_bytes() const;
   ino_t inode() const { return inode_; }
 
-  // Adds whole lines by one write at the end; if the last line lacks its end, because whoever wrote
-  // it died or edited by hand, it is ended first. On failure, a full disk for instance, the file is
-  // cut back to what it was.
+  // Appends whole lines by one write; if the last line lacks its end, because its writer died or a
+  // user edited it, it is ended first. On failure, a full disk for instance, the file is cut back
+  // to its previous size.
   Status Append(std::string_view lines, Durability durability);
 
   // Makes `content` the whole content by rename: readers see the old file or the new one. The lock

@@ -17,8 +17,8 @@ struct NumericalCheck {
   friend bool operator==(const NumericalCheck&, const NumericalCheck&) = default;
 };
 
-// "0" (off) or "atol_rtol" as in "1e-2_1e-1". "1" was TunableOp's form up to 2.9 and says no
-// tolerance: an error that says so.
+// "0" (off) or "atol_rtol" as in "1e-2_1e-1". "1" was TunableOp's form up to 2.9 and gives no
+// tolerance: the error explains that.
 Result<NumericalCheck> ParseNumericalCheck(std::string_view text);
 // Both tolerances have to be positive and finite.
 Status Validate(const NumericalCheck& check);

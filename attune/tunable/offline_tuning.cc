@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-// Of each kind of complaint. A message of the C interface has 8192 bytes.
+// Limit for each kind of complaint. A message of the C interface has 8192 bytes.
 constexpr size_t kMostNamed = 50;
 // A tuner that dies or never answers so often, one problem after the other, has a device that is
 // gone; each further problem could cost minutes.
@@ -77,7 +77,7 @@ bool IsDead(const Status& status) {
          status.code() == StatusCode::kDeadlineExceeded;
 }
 
-// What came of one share.
+// Result of one share.
 struct ShareReport {
   int64_t tuned = 0;
   int64_t known = 0;
@@ -144,7 +144,7 @@ std::vector<std::filesystem::path> OutputsOf(std::span<const OfflineDevice> devi
   return outputs;
 }
 
-// Before the time is spent whose results have nowhere to go.
+// Checked before tuning spends time on results that cannot be written.
 Status CheckFolders(std::span<const std::filesystem::path> outputs) {
   for (const std::filesystem::path& output : outputs) {
     const std::filesystem::path parent = output.parent_path();
@@ -168,7 +168,7 @@ struct UntunedFiles {
   std::string pattern;
 };
 
-// What was written would be read by the next such call as something to be tuned.
+// The next such call would read an output among the inputs as something to tune.
 Status RefuseOutputs(const UntunedFiles& untuned, std::span<const std::filesystem::path> outputs) {
   for (const std::filesystem::path& output : outputs) {
     const bool is_read = std::ranges::any_of(untuned.files, [&](const std::filesystem::path& file) {
@@ -217,7 +217,7 @@ void NoteFailure(const OfflineDevice& device, Status status, const ShareReport& 
 }
 
 void Add(const OfflineDevice& device, ShareReport part, OfflineReport& report) {
-  // That nothing computes a problem is no fault of the device.
+  // A problem that no solver computes is no fault of the device.
   const auto fault = std::ranges::find_if(part.failed, [](const OfflineReport::Failed& failed) {
     return failed.status.code() != StatusCode::kUnsupported;
   });
@@ -238,7 +238,7 @@ Status WriteFullResults(std::span<const OfflineDevice> devices, const TunableSet
   for (const OfflineDevice& device : devices) {
     report.full_files.push_back(FullFileOf(device, common));
     if (!device.context.ok()) continue;
-    // One whose share was known or failed has written nothing yet.
+    // A device with a known or failed share has written nothing yet.
     Status written = (*device.context)->WriteResults();
     if (written.ok()) {
       sources.emplace_back((*device.context)->results_filename());

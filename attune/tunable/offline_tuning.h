@@ -12,7 +12,7 @@
 
 namespace attune {
 
-// What came of the lines of untuned files.
+// Outcome of the lines of untuned files.
 struct OfflineReport {
   int64_t tuned = 0;
   int64_t known = 0;  // Had a result already.
@@ -28,20 +28,19 @@ struct OfflineReport {
   };
   std::vector<Unreadable> unreadable;
   int64_t wildcards = 0;  // Lines with dynamic sizes, which name nothing to tune.
-  // A device that could not be opened, that has nothing to show for its share, or whose results
-  // cannot be written.
+  // A device that could not be opened, has no result for its share, or cannot write its results.
   struct FailedDevice {
     std::string device;  // "cuda:1"
     Status status;
-    std::vector<TunableOpKey> without_result;  // Of its share.
+    std::vector<TunableOpKey> without_result;  // Problems of its share.
   };
   std::vector<FailedDevice> failed_devices;
   // With the results of all devices, one for each of them.
   std::vector<std::filesystem::path> full_files;
 };
 
-// What was not tuned or read and why, a sentence for each, of each kind so many at most; empty if
-// there is nothing to say.
+// Problems that were not tuned or read and why, a sentence for each, up to a limit of each kind;
+// empty if there are none.
 std::string Complaints(const OfflineReport& report);
 // Ok, or kUnavailable with the complaints if a device failed.
 Status StatusOf(const OfflineReport& report);
@@ -70,7 +69,7 @@ Result<OfflineReport> TuneFiles(const std::string& pattern, std::span<const Offl
 Result<OfflineReport> TuneFileOn(const std::filesystem::path& file,
                                  std::span<const OfflineDevice> devices);
 
-// What the lines say, dealt in turn; lines of one problem go to one hand.
+// Problems of the lines, dealt in turn; lines of one problem go to one hand.
 std::vector<std::vector<UntunedProblem>> Deal(const std::vector<UntunedProblem>& problems,
                                               size_t hands);
 // Where the results of all devices go: "r_full0.csv" for "r.csv" and ordinal 0.

@@ -1,5 +1,5 @@
 // Results of attune's own tuning as lines of a results file: one form for the run time, for
-// off-line tuning and for exports, so that what one writes the others read.
+// off-line tuning and for exports, so that each reads the others' files.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace attune {
 
-// What a tuning found.
+// Result of a tuning.
 struct TunedCandidate {
   Candidate candidate;
   double median_ns = 0;

@@ -127,7 +127,7 @@ void AddNormalisations(std::vector<Problem>& problems) {
   }
 }
 
-// Of every operator, and of each with every field that is not the usual.
+// Problems of every operator, and for each field a problem with an unusual value.
 std::vector<Problem> Problems() {
   std::vector<Problem> problems;
   AddGemms(problems);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kDefaultSolution = "Default";
 constexpr double kNsPerMs = 1e6;
 
-// Who chose what serves, in one sentence.
+// The origin of the result that serves, in one sentence.
 std::string WhyChosen(const TunableHit& hit) {
   const ResultLine& line = hit.result.line;
   const std::string names = fmt::format("{},{}", line.key.op, line.key.params);

@@ -16,14 +16,14 @@
 
 namespace attune {
 
-// What this module has to ask of whoever knows solvers. Each may be null.
+// Queries of this module to code that knows solvers. Each may be null.
 struct SolutionResolver {
-  // What a user gets without tuning: the solution called "Default".
+  // The candidate without tuning: the solution called "Default".
   std::function<Result<Candidate>(const Problem&)> default_of;
-  // The candidate of a name that is no candidate text, as "host.openblas-gemm"; kNotFound for names
-  // of others, as "Gemm_Rocblas_42".
+  // The candidate of a name that is no candidate text, such as "host.openblas-gemm"; kNotFound for
+  // foreign names, such as "Gemm_Rocblas_42".
   std::function<Result<Candidate>(const Problem&, std::string_view name)> find;
-  // Whether a candidate exists here and applies.
+  // Ok if a candidate exists here and applies.
   std::function<Status(const Problem&, const Candidate&)> check;
 };
 
@@ -39,7 +39,7 @@ struct TunableCounters {
   int64_t hits_by_key = 0;
   int64_t hits_by_wildcard = 0;
   int64_t misses = 0;
-  int64_t unusable = 0;  // Results that named what does not exist or apply here, when looked up.
+  int64_t unusable = 0;  // Results with a candidate that did not exist or apply here at a lookup.
   int64_t recorded = 0;  // Lines added to the untuned file.
   int64_t tuned = 0;
   int64_t tuning_failures = 0;
@@ -60,21 +60,21 @@ class ResultChoices final : public ChoiceSource {
   // Nothing is found while it does not serve.
   void SetServing(bool serves, bool wildcards);
 
-  // The first usable result that stands for `problem`; counted, and noted if it is not the first.
+  // The first usable result for `problem`; counted, and noted if it is not the first.
   std::optional<TunableHit> Lookup(const Problem& problem) const;
   // The same, not counted: also while it does not serve, and without wildcards.
   std::optional<TunableHit> FindConcrete(const Problem& problem) const;
 
-  // The choice of what Lookup gives, of this target and environment, not counted: whoever decides
-  // asks as often as it likes. Its ranking is the candidate, with the time of the line or 0, and
-  // the default if that is known and another one.
-  // A line without a time is a person's: an override.
+  // The result of Lookup as a choice, of this target and environment, not counted: deciding code
+  // may call it any number of times. Its ranking is the candidate, with the time of the line or 0,
+  // and the default if that is known and another one.
+  // A line without a time was written by a person: an override.
   Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
-  // None: how near a result reaches is what wildcards say.
+  // Always empty: wildcards define how near a result reaches.
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
-  // Results that come before the one that serves and cannot; where none serves, also those of files
-  // whose validators do not hold here.
+  // Results that precede the one that serves and cannot serve; if none serves, also those of files
+  // with validators that do not hold here.
   std::vector<std::string> Unusable(const Problem& problem) const override;
   int64_t problem_count() const override;
 

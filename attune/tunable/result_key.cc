@@ -103,7 +103,7 @@ double Breadth(const WildcardKey& key) {
   return octaves;
 }
 
-// Which dimension of the mask each leading dimension follows.
+// The dimension of the mask that each leading dimension follows.
 std::array<unsigned, 3> LeadingFollows(const Gemm& gemm) {
   return {gemm.trans_a == Transpose::kNo ? kDynamicM : kDynamicK,
           gemm.trans_b == Transpose::kNo ? kDynamicK : kDynamicN, kDynamicM};

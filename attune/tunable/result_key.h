@@ -30,7 +30,7 @@ struct SizePattern {
 struct WildcardKey {
   TunableOpKey names;  // The text.
   std::string transposes;
-  // m, n, k, and batch unless it stands for a single product.
+  // m, n, k, and batch unless it is for a single GEMM.
   std::vector<SizePattern> sizes;
   std::vector<SizePattern> leading;  // lda, ldb, ldc; empty in the form without: any.
 
@@ -47,10 +47,10 @@ std::optional<WildcardKey> WildcardOf(const Gemm& gemm, const DynamicDims& dims)
 
 bool Matches(const WildcardKey& pattern, const Gemm& gemm);
 
-// Whether `a` is the more specific: fewer dynamic sizes; of as many, the narrower ranges.
+// True if `a` is the more specific: fewer dynamic sizes; of as many, the narrower ranges.
 bool IsMoreSpecific(const WildcardKey& a, const WildcardKey& b);
 
-// Whether both are the same but for sizes, leading dimensions and strides.
+// True if both are the same but for sizes, leading dimensions and strides.
 bool DifferInSizesOnly(const Gemm& a, const Gemm& b);
 
 }  // namespace attune

@@ -36,8 +36,8 @@ double DistanceTo(const TunableResult& result, const Gemm& gemm) {
 
 bool WildcardServes(const TunableResult& result, const Gemm& gemm) {
   if (!Matches(*result.wildcard, gemm)) return false;
-  // One that names its problem stands for what differs from it in sizes; one of TunableOp's own
-  // files stands for everything of its key.
+  // A result that names its problem also serves other sizes of it; one of TunableOp's own files
+  // serves every problem with its key.
   const Gemm* const tuned = result.problem ? result.problem->As<Gemm>() : nullptr;
   return tuned == nullptr || DifferInSizesOnly(*tuned, gemm);
 }

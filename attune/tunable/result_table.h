@@ -21,16 +21,16 @@ namespace attune {
 // One result line that holds here.
 struct TunableResult {
   ResultLine line;
-  // What it stands for: the problem of the line or of its key; of a wildcard, the problem that it
-  // was tuned for, if it says.
+  // The problem of the line or of its key; for a wildcard, the problem that it was tuned for, if
+  // the line has it.
   std::optional<Problem> problem;
   std::optional<WildcardKey> wildcard;
-  // Of the section that it came from; null: this process, or a section without validators.
+  // Validators of its section; null: this process, or a section without validators.
   std::shared_ptr<const std::vector<Validator>> origin;
-  int64_t order = 0;  // Among all that were added: the first of equals wins.
+  int64_t order = 0;  // Position among all results added: the first of equals wins.
 };
 
-// What a line stands for; the error says why it stands for nothing.
+// Parses the meaning of a line; the error is the reason why it has none.
 Result<TunableResult> MakeTunableResult(ResultLine line);
 
 enum class MatchedBy { kProblem, kKey, kWildcard };
@@ -49,12 +49,12 @@ class ResultTable {
   // False if there is one of the same names and problem text already, which stays, or if the table
   // is full.
   bool Add(TunableResult result);
-  // The same, but the new one takes the place of the old one.
+  // The same, but the new one replaces the old one.
   void Put(TunableResult result);
 
-  // Every result that stands for `problem`, the one to be preferred first: those of the problem
-  // itself or its key, in order; then wildcards, the most specific first, of these the one that was
-  // tuned for the nearest sizes, then in order.
+  // Every result for `problem`, the preferred one first: those of the problem itself or its key, in
+  // order; then wildcards, the most specific first, of these the one that was tuned for the nearest
+  // sizes, then in order.
   std::vector<TableMatch> Matching(const Problem& problem, bool with_wildcards) const;
 
   // Keeps why a result of a file does not hold here, of so many at most; of wildcards nothing is

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kBlasColumn = "BLAS_PARAMS: ";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-// No line of TunableOp comes near it; what is longer is kept and not looked into.
+// No line of TunableOp comes near it; longer lines are kept and not parsed.
 constexpr size_t kMaxLineBytes = 16384;
 
 // Cuts the first column off `rest`, which becomes empty with `more` false at the end.
@@ -158,7 +158,7 @@ size_t EndOfSection(const ResultsFile& file, size_t section) {
   return file.lines.size();
 }
 
-// What says whether two lines are of one problem.
+// The key that two lines share if they are of one problem.
 std::string Identity(const ResultLine& line) {
   return fmt::format("{},{},{}", line.key.op, line.key.params, line.problem_text);
 }
@@ -226,7 +226,7 @@ ResultsFile ParseResultsFile(std::string_view content) {
     FileLine line = ParseFileLine(content.substr(0, end), file.lines.empty());
     content.remove_prefix(end);
     if (line.kind == FileLineKind::kValidator) {
-      // A key that comes twice begins another block, whose results are all gone.
+      // A repeated key begins another block: all results of the previous one were deleted.
       const bool repeats = std::ranges::any_of(file.sections.back(), [&](const Validator& other) {
         return other.first == line.validator.first;
       });

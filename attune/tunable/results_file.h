@@ -22,9 +22,9 @@ struct ResultLine {
   TunableOpKey key;
   std::string solution;  // Unescaped: "Default", a candidate text, or any other name.
   std::optional<double> milliseconds;
-  std::string blas_params;  // What follows "BLAS_PARAMS: "; empty for none.
-  // What follows "ATTUNE_PROBLEM: ", unescaped: the line stands for this problem alone. Empty: it
-  // stands for everything that has its key.
+  std::string blas_params;  // The text after "BLAS_PARAMS: "; empty for none.
+  // The text after "ATTUNE_PROBLEM: ", unescaped: the line is for this problem alone. Empty: it is
+  // for every problem with its key.
   std::string problem_text;
 
   friend bool operator==(const ResultLine&, const ResultLine&) = default;
@@ -33,8 +33,8 @@ struct ResultLine {
 // The line, without its end. Commas of the solution and the problem are written as %2C, so that
 // readers that split at every comma find each column where they look for it.
 std::string Text(const ResultLine& line);
-// kInvalidArgument says what is wrong. The times of hand-written lines may be absent; a solution
-// may be in double quotes, or a candidate text whose braces hold commas.
+// kInvalidArgument gives the reason. The times of hand-written lines may be absent; a solution may
+// be in double quotes, or a candidate text with commas in its braces.
 Result<ResultLine> ParseResultLine(std::string_view line);
 
 std::string ValidatorLine(const Validator& validator);
@@ -42,16 +42,16 @@ std::string ValidatorLine(const Validator& validator);
 enum class FileLineKind { kBlank, kValidator, kResult, kUnreadable };
 
 struct FileLine {
-  FileLineKind kind = FileLineKind::kBlank;  // kBlank: also what begins with '#'.
+  FileLineKind kind = FileLineKind::kBlank;  // kBlank: also comments, which begin with '#'.
   std::string text;     // Byte for byte, its end included; only the last line may have none.
-  size_t section = 0;   // Which block of validators it belongs to, counted from 0.
+  size_t section = 0;   // Index of its block of validators, from 0.
   ResultLine result;    // kResult only.
   Validator validator;  // kValidator only.
   std::string reason;   // kUnreadable only: why.
 };
 
-// A section is a block of validator lines and what follows up to the next block. What stands before
-// the first block is a section without validators.
+// A section is a block of validator lines and all lines up to the next block. Lines before the
+// first block form a section without validators.
 struct ResultsFile {
   std::vector<FileLine> lines;
   std::vector<std::vector<Validator>> sections;  // Never empty.

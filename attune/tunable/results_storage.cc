@@ -25,7 +25,7 @@ std::optional<size_t> FindSection(const ResultsFile& file, const std::vector<Val
   return std::nullopt;
 }
 
-// Whether `section` has a result of the same names and problem as one of `lines`.
+// True if `section` has a result of the same names and problem as one of `lines`.
 bool HasAny(const ResultsFile& file, size_t section, const std::vector<ResultLine>& lines) {
   const auto same = [](const ResultLine& a, const ResultLine& b) {
     return a.key == b.key && a.problem_text == b.problem_text;

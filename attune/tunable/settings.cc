@@ -38,7 +38,7 @@ constexpr VariableName kNames[] = {
 };
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-// A year in milliseconds, and a tebibyte in MiB: beyond what anybody means.
+// A year in milliseconds, and a tebibyte in MiB: beyond any sensible value.
 constexpr int64_t kMaxNumber = int64_t{1} << 35;
 constexpr int64_t kMaxRotatingMiB = int64_t{1} << 20;
 constexpr int kMaxVerbose = 3;
@@ -66,7 +66,7 @@ Status ReadNumber(TunableVariable variable, std::string_view text, int64_t max, 
   return Status::Ok();
 }
 
-// Limits and counts: what is below `min` becomes `min`, as in TunableOp.
+// Limits and counts: values below `min` become `min`, as in TunableOp.
 Status ReadClamped(TunableVariable variable, std::string_view text, int64_t min, int64_t& value) {
   ATTUNE_RETURN_IF_ERROR(ReadNumber(variable, text, kMaxNumber, value));
   value = std::max(value, min);
@@ -154,7 +154,7 @@ Status ReadInto(TunableVariable variable, std::string_view text, TunableSettings
   return Internal("A variable without a reader.");
 }
 
-// Whether a value of the environment binds the API: three of the switches bind in one direction.
+// True if a value of the environment binds the API: three of the switches bind in one direction.
 bool Decides(TunableVariable variable, std::string_view text) {
   if (variable == TunableVariable::kEnabled) return text == "1";
   if (variable == TunableVariable::kTuning) return text == "0";
@@ -162,7 +162,7 @@ bool Decides(TunableVariable variable, std::string_view text) {
   return true;
 }
 
-// What is believed to be on must not be silently off.
+// A switch that a user believes to be on must not be silently off.
 bool MustBeReadable(TunableVariable variable) {
   return variable == TunableVariable::kNumericalCheck ||
          variable == TunableVariable::kTuningMeasurementMode;

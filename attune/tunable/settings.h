@@ -1,5 +1,5 @@
-// The switches of TunableOp under our names, as values: what the environment says, what the API may
-// still change, and what the switches mean together. docs/tunableop.md has the tables.
+// The switches of TunableOp under our names, as values: the settings of the environment, those that
+// the API may still change, and their combined meaning. docs/tunableop.md has the tables.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ std::string_view Name(TunableVariable variable);
 
 enum class MeasurementMode {
   kDeviceEvents,   // "device_events" or "cuda_events": from idle to complete, host time included.
-  kKernelProfile,  // "kernel_profile" or "cuda_kernel_profile": what a profiler says of the
-                   // kernels.
+  kKernelProfile,  // "kernel_profile" or "cuda_kernel_profile": a profiler's times of
+                   // the kernels.
 };
 std::string_view Name(MeasurementMode mode);
 
@@ -62,10 +62,10 @@ struct TunableSettings {
   NumericalCheck numerical_check;
   // By LibraryName: "openblas", of ATTUNE_TUNABLE_OPENBLAS_ENABLED=0.
   std::set<std::string> disabled_libraries;
-  // Of what a library lists on the device, best guess first; at least 1. 0, while nothing is set:
-  // all.
+  // Limit on the algorithms that a library lists on the device, best guess first; at least 1. 0,
+  // while nothing is set: all.
   int64_t requested_algo_count = 0;
-  int64_t max_tuning_duration_ms = 30;  // Of one candidate; 0: no limit. As the next three.
+  int64_t max_tuning_duration_ms = 30;  // For one candidate; 0: no limit. As the next three.
   int64_t max_tuning_iterations = 100;
   int64_t max_warmup_duration_ms = 0;
   int64_t max_warmup_iterations = 0;
@@ -76,27 +76,27 @@ struct TunableSettings {
   friend bool operator==(const TunableSettings&, const TunableSettings&) = default;
 };
 
-// How a library is called here: in lower case, with a hyphen for each '_', because variables have
-// no hyphens: CONV_DIRECT_ENABLED is of "conv-direct".
+// The name of a library here: in lower case, with a hyphen for each '_', because variables have no
+// hyphens: CONV_DIRECT_ENABLED is of "conv-direct".
 std::string LibraryName(std::string_view name);
 
-// Settings together with what of them the environment has decided. Not thread-safe.
+// Settings, and which of them the environment has decided. Not thread-safe.
 class TunableSwitches {
  public:
   TunableSwitches() = default;
 
-  // Reads every variable of the prefix. A number that is none, and an unknown name, is a warning
-  // and leaves the default; a numerical check or a measurement mode that cannot be read is an
-  // error, because a check that is silently off is believed to be on.
+  // Reads every variable of the prefix. An invalid number, and an unknown name, is a warning and
+  // leaves the default; a numerical check or a measurement mode that cannot be read is an error,
+  // because users would believe that a check is on which is silently off.
   static Result<TunableSwitches> FromEnvironment(const ProcessVariables& variables);
 
   const TunableSettings& settings() const { return settings_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // What the API functions call. kFailedPrecondition if the environment has decided: ENABLED=1,
-  // TUNING=0 and RECORD_UNTUNED=1 cannot be taken back, every other variable that is set stays.
-  // Asking for what the environment says anyway is no failure. kInvalidArgument for a value that
-  // cannot be read. Either leaves everything as it was.
+  // For the API functions. kFailedPrecondition if the environment has decided: ENABLED=1, TUNING=0
+  // and RECORD_UNTUNED=1 cannot be taken back, every other variable that is set stays. Setting the
+  // value of the environment is no failure. kInvalidArgument for a value that cannot be read.
+  // Either leaves everything as it was.
   Status Set(TunableVariable variable, std::string_view value);
   // A file name of the API takes the ordinal of the device only if `with_ordinal`.
   Status SetFilename(std::string_view name, bool with_ordinal);
@@ -114,8 +114,8 @@ class TunableSwitches {
   std::vector<std::string> warnings_;
 };
 
-// What ENABLED, TUNING and RECORD_UNTUNED mean together. A hit is served and nothing else: it is
-// never tuned again and never recorded.
+// The combined meaning of ENABLED, TUNING and RECORD_UNTUNED. A hit is served and nothing else: it
+// is never tuned again and never recorded.
 struct TunableActions {
   bool serve = false;           // Results answer lookups.
   bool tune_on_miss = false;    // A miss is tuned (when, is the policy of the run time).
@@ -125,10 +125,11 @@ struct TunableActions {
 };
 TunableActions ActionsOf(const TunableSettings& settings);
 
-// What ROTATING_BUFFER_SIZE means where the last-level cache has `cache_bytes`: 0 is off.
+// The size in bytes that ROTATING_BUFFER_SIZE means if the last-level cache has `cache_bytes`: 0 is
+// off.
 int64_t RotatingBudgetBytes(const TunableSettings& settings, int64_t cache_bytes);
 
-// How often a candidate is timed whose run takes `approximate_ms`: the smaller of both limits, at
+// How often to time a candidate with a run of `approximate_ms`: the smaller of both limits, at
 // least 1, and 100 if neither is on.
 int64_t TimedIterations(const TunableSettings& settings, double approximate_ms);
 // How often it runs before, untimed: 0 if neither limit is on.

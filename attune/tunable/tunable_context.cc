@@ -219,7 +219,7 @@ Status TunableContext::RecordMiss(const Problem& problem) {
   }
   const auto written = untuned->Record(problem, with_blas_params, 0);
   if (written.ok()) recorded_.fetch_add(*written);
-  // Whoever has the file gives it back soon.
+  // The process that holds the file releases it soon.
   if (written.status().code() == StatusCode::kDeadlineExceeded) return Status::Ok();
   return written.status();
 }
@@ -295,7 +295,7 @@ Result<TuneOutcome> TunableContext::TuneMiss(const Problem& problem, const Dynam
     const std::lock_guard lock(claimed_mutex_);
     if (!claimed_.insert(text).second) return TuneOutcome::kInProgress;
   }
-  // Looked at after the claim: whoever had it before may have just finished.
+  // Looked up after the claim: its previous holder may have just finished.
   auto outcome = choices_->FindConcrete(problem) ? Result<TuneOutcome>(TuneOutcome::kKnown)
                                                  : TuneClaimed(problem, dims);
   const std::lock_guard lock(claimed_mutex_);

@@ -1,5 +1,5 @@
 // Everything that TunableOp does, for one run time: switches, results, the untuned file. It knows
-// no device; what has to be tuned is tuned by whoever made it.
+// no device; its owner tunes problems.
 #pragma once
 
 #include <atomic>
@@ -32,11 +32,11 @@ namespace attune {
 struct TunableParts {
   TunableIdentity here;
   int device_ordinal = 0;
-  int64_t cache_bytes = 0;  // Of the last level: the default of ROTATING_BUFFER_SIZE.
+  int64_t cache_bytes = 0;  // Size of the last level: the default of ROTATING_BUFFER_SIZE.
   SolutionResolver solutions;
-  // Whether a solver of the device runs code of a library. Null: any name may be one's.
+  // True if a solver of the device runs code of a library. Null: any name may be one's.
   std::function<bool(std::string_view library)> has_library;
-  // Tunes now and returns what won, the default if nothing beat it. Called by the thread that
+  // Tunes now and returns the winner, the default if nothing beat it. Called by the thread that
   // missed or asked, by several at the same time for different problems. Null: nothing can be tuned
   // here.
   std::function<Result<TunedCandidate>(const Problem&)> tune;
@@ -48,7 +48,7 @@ struct TunableParts {
 };
 
 enum class TuneOutcome {
-  kTuned,       // The result is there, in memory and in the file.
+  kTuned,       // The result is in memory and in the file.
   kKnown,       // There was a result already: a hit is never tuned again.
   kInProgress,  // Another thread is tuning it: serve something else meanwhile.
 };
@@ -76,17 +76,17 @@ class TunableContext {
   // Names with the ordinal of the device in them.
   std::string results_filename() const;
   std::string untuned_filename() const;
-  // What ROTATING_BUFFER_SIZE means here: 0 is off.
+  // The size in bytes that ROTATING_BUFFER_SIZE means here: 0 is off.
   int64_t rotating_buffer_bytes() const;
 
   // ---- serving ----
   // The layer that a dispatcher puts above its records, always the same object; empty while
   // switched off. The results file is read when this is first called while switched on.
   std::shared_ptr<const ChoiceSource> choices();
-  // Rises when what choices() answers may have changed.
+  // Rises when answers of choices() may have changed.
   uint64_t generation() const { return choices_->table().generation() + switched_.load(); }
-  // What serves `problem`, and by which line. With dynamic dimensions, a hit by the problem itself
-  // or its key adds the wildcard if there is none.
+  // The result that serves `problem`, and its line. With dynamic dimensions, a hit by the problem
+  // itself or its key adds the wildcard if there is none.
   std::optional<TunableHit> Lookup(const Problem& problem, const DynamicDims& dims = {});
 
   // Adds the wildcard of a result of the problem itself or of its key if there is none; false if
@@ -94,17 +94,18 @@ class TunableContext {
   bool KeepAsWildcard(const Problem& problem, const DynamicDims& dims);
 
   // ---- misses ----
-  // Records `problem` if the switches say so, and returns without waiting for other processes:
+  // Records `problem` if the switches ask for it, and returns without waiting for other processes:
   // while one holds the file, or the file cannot be written, the line waits for the next one or for
-  // WriteUntuned. A failure says why it cannot be written.
+  // WriteUntuned. A failure gives the reason why it cannot be written.
   Status RecordMiss(const Problem& problem);
   // Writes lines that wait. A failure says why some still do.
   Status WriteUntuned(std::chrono::milliseconds lock_timeout);
-  // Tunes `problem` if the switches say so, once for all threads that miss it at the same time, and
-  // adds the result. kFailedPrecondition if they do not.
+  // Tunes `problem` if the switches ask for it, once for all threads that miss it at the same time,
+  // and adds the result. kFailedPrecondition if they do not.
   Result<TuneOutcome> TuneMiss(const Problem& problem, const DynamicDims& dims = {});
-  // Adds what was tuned elsewhere: in memory, and in the file at once. A failure of the file leaves
-  // it in memory. `names`: those of the line that asked for it, if they are others than ours.
+  // Adds a result that was tuned elsewhere: in memory, and in the file at once. A failure of the
+  // file leaves it in memory. `names`: those of the line that asked for it, if they differ from
+  // ours.
   Status AddResult(const Problem& problem, const TunedCandidate& tuned,
                    const DynamicDims& dims = {},
                    const std::optional<TunableOpKey>& names = std::nullopt);
@@ -114,10 +115,10 @@ class TunableContext {
   Result<LoadReport> ReadResults(const std::filesystem::path& path = {});
   // The same for the content of such a file.
   LoadReport LoadResults(std::string_view content);
-  // Everything in memory, added to what the file has.
+  // Adds everything in memory to the file.
   Status WriteResults(const std::filesystem::path& path = {});
   void WriteOnExit(bool write) { write_on_exit_.store(write); }
-  // What there is, in order, and the validators of this process.
+  // All results, in order, and the validators of this process.
   std::vector<TunableResult> results() const { return choices_->table().All(); }
   std::vector<Validator> validators() const { return ValidatorsOf(parts_.here); }
   // Forgets every result; files stay as they are and are not read again by themselves.

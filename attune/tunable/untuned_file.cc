@@ -10,10 +10,10 @@
 namespace attune {
 namespace {
 
-// For the lock, where nobody will try again.
+// For the lock in the destructor, after which nothing tries again.
 constexpr int64_t kLastWaitMs = 1000;
 
-// The text that says whether two lines are of one problem.
+// The text that is equal for two lines of one problem.
 std::string IdentityOf(const Problem& problem) { return Text(problem); }
 
 std::string_view NextLine(std::string_view& content) {
@@ -79,7 +79,7 @@ Status UntunedFile::ReadNewLines(const LockedFile& file) {
   const int64_t size = file.size_bytes();
   if (file.inode() == inode_ && size == known_bytes_) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const std::string content, file.Read());
-  // A file that was replaced or cut is read from its start; what was recorded before stays known.
+  // A file that was replaced or cut is read from its start; keys recorded before stay known.
   const bool grew = file.inode() == inode_ && size > known_bytes_;
   std::string_view added = content;
   if (grew) added.remove_prefix(static_cast<size_t>(known_bytes_));
@@ -92,7 +92,7 @@ Status UntunedFile::ReadNewLines(const LockedFile& file) {
 }
 
 UntunedFile::~UntunedFile() {
-  // Whoever wants to hear of a failure has called WriteWaiting.
+  // Callers that want to know of a failure have called WriteWaiting.
   (void)WriteWaiting(kLastWaitMs);
 }
 

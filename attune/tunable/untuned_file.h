@@ -1,4 +1,4 @@
-// The file of problems that were missed: each once, whatever many threads and processes miss.
+// The file of missed problems: each once, for any number of threads and processes.
 #pragma once
 
 #include <sys/types.h>
@@ -19,14 +19,14 @@
 
 namespace attune {
 
-// `op,params[,BLAS_PARAMS: ...][,ATTUNE_PROBLEM: ...]`, without its end. The problem text is there
-// if the names do not say all.
+// `op,params[,BLAS_PARAMS: ...][,ATTUNE_PROBLEM: ...]`, without its end. The problem text is
+// present if the names do not define the problem.
 std::string UntunedLine(const Problem& problem, bool with_blas_params);
 
 using UntunedProblem = NamedProblem;
 // One line of an untuned file, or of a results file; a wildcard names nothing to tune.
 Result<UntunedProblem> ParseUntunedLine(std::string_view line);
-// What two lines have in common that ask for the same result: names and problem.
+// Equal for lines that ask for the same result: names and problem.
 std::string IdentityOf(const UntunedProblem& untuned);
 
 // A line that is no problem.
@@ -44,11 +44,11 @@ UntunedList ParseUntunedFile(std::string_view content);
 // Thread-safe.
 class UntunedFile {
  public:
-  // Keys of this process at most; what comes after is refused.
+  // Maximum number of keys of this process; further ones are refused.
   static constexpr size_t kMaxKeys = size_t{1} << 20;
 
   explicit UntunedFile(std::filesystem::path path) : path_(std::move(path)) {}
-  // Tries once more to write what waits.
+  // Tries once more to write waiting lines.
   ~UntunedFile();
   UntunedFile(const UntunedFile&) = delete;
   UntunedFile& operator=(const UntunedFile&) = delete;
@@ -62,19 +62,19 @@ class UntunedFile {
   // lost.
   Result<int64_t> Record(const Problem& problem, bool with_blas_params,
                          int64_t lock_timeout_ms = LockedFile::kDefaultTimeoutMs);
-  // Appends what waits; how many lines were appended.
+  // Appends waiting lines; returns how many.
   Result<int64_t> WriteWaiting(int64_t lock_timeout_ms);
   static constexpr size_t kMaxWaiting = 4096;
 
  private:
   // REQUIRES: mutex_ is held.
   Result<int64_t> Write(int64_t lock_timeout_ms);
-  // Takes up what others appended since the last look.
+  // Reads lines that other processes appended since the last read.
   Status ReadNewLines(const LockedFile& file);
 
   const std::filesystem::path path_;
   std::mutex mutex_;                      // Guards the rest.
-  std::unordered_set<std::string> keys_;  // What the file has, as far as it was read.
+  std::unordered_set<std::string> keys_;  // Keys in the file, as far as it was read.
   struct Line {
     std::string identity;
     std::string text;

@@ -31,7 +31,7 @@ std::optional<std::string_view> LibraryFieldOf(std::string_view key) {
   return std::nullopt;
 }
 
-// A value as our environment has it. PyTorch writes the number that cuBLASLt says, 130200, for what
+// A value as our environment has it. PyTorch writes cuBLASLt's number, 130200, for a version that
 // is 13.2.0 everywhere else.
 std::string AsOurs(const Validator& validator) {
   const auto& [key, value] = validator;
@@ -52,8 +52,8 @@ std::optional<int> LeadingInteger(std::string_view text) {
 // Exports of release 0.1.0 have the name before the version.
 constexpr std::string_view kNameBeforeVersion = "attune ";
 
-// Releases read each other's results as long as the first number of the version stays: what a
-// solver means is in its own version, not in ours.
+// Releases read each other's results as long as the first number of the version stays: the version
+// of a solver, not ours, covers its meaning.
 bool VersionsAgree(std::string_view then, std::string_view now) {
   if (then.starts_with(kNameBeforeVersion)) then.remove_prefix(kNameBeforeVersion.size());
   const auto major = LeadingInteger(then);
@@ -82,7 +82,7 @@ std::string Differs(const ValidatorVerdict& verdict) {
                      verdict.here.empty() ? "unknown" : Quoted(verdict.here));
 }
 
-// Kind, our value and agreement of a validator of attune; nothing for one of somebody else.
+// Kind, our value and agreement of a validator of attune; empty for a foreign one.
 bool JudgeOwn(const TunableIdentity& here, ValidatorVerdict& verdict) {
   const auto& [key, value] = verdict.validator;
   if (key == kTargetKey) {

@@ -1,5 +1,6 @@
-// Whether results of a file hold here: validators compared one by one, by what each of them means,
-// and results judged one by one, so that a difference costs what depends on it and nothing else.
+// Checks that results of a file hold here. Validators are compared one by one, by their meaning,
+// and results are judged one by one, so that a difference invalidates only the results that depend
+// on it.
 #pragma once
 
 #include <string>
@@ -27,8 +28,8 @@ inline constexpr int kResultsVersion = 1;
 // result depends on them.
 bool IsHostField(std::string_view key);
 
-// What we write over our results: ATTUNE_RESULTS, ATTUNE_VERSION, ATTUNE_TARGET and one line for
-// each field of the environment under its own name ("library.openblas").
+// Validators that we write over our results: ATTUNE_RESULTS, ATTUNE_VERSION, ATTUNE_TARGET and one
+// line for each field of the environment under its own name ("library.openblas").
 std::vector<Validator> ValidatorsOf(const TunableIdentity& identity);
 
 enum class ValidatorKind {
@@ -50,7 +51,7 @@ struct ValidatorVerdict {
 struct SectionVerdict {
   std::vector<ValidatorVerdict> validators;
   std::string rejection;  // Empty if the section is not rejected as a whole.
-  // Where its results were measured: ours, overlaid with what the section says.
+  // Environment of its measurements: ours, overlaid with the values of the section.
   Environment environment;
   bool is_own = false;  // Has an ATTUNE_TARGET, so attune wrote it.
 
@@ -66,8 +67,8 @@ SectionVerdict JudgeSection(const std::vector<Validator>& validators, const Tuna
 std::string JudgeResult(const SectionVerdict& section, const Candidate& candidate,
                         const TunableIdentity& here);
 
-// Whether new results of this process belong under these validators: attune's own, all of them,
-// equal but for what the host says of itself.
+// True if new results of this process belong under these validators: attune's own, all of them,
+// equal but for fields about the host itself.
 bool IsSectionOf(const std::vector<Validator>& validators, const TunableIdentity& here);
 
 }  // namespace attune

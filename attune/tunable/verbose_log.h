@@ -1,4 +1,4 @@
-// What VERBOSE asks for, written where VERBOSE_FILENAME says.
+// Messages that VERBOSE enables, written to the file VERBOSE_FILENAME.
 #pragma once
 
 #include <functional>

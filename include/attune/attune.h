@@ -5,8 +5,8 @@
  * explains the last failure of the calling thread is attune_last_message().
  *
  * Stability: functions and fields are only ever added. Structs that may grow begin with
- * struct_size, which the caller sets to sizeof; their initialisers below do. What is left 0 has its
- * default.
+ * struct_size, which the caller sets to sizeof; their initialisers below do. Fields left 0 have
+ * their default.
  *
  * Wrong arguments: a null, a number or a text that means nothing, and an impossible struct_size
  * return ATTUNE_INVALID_ARGUMENT. A call that fails sets its output (a handle, a text) to null. As
@@ -42,7 +42,7 @@ typedef enum attune_code {
   ATTUNE_FAILED_PRECONDITION = 5,
   ATTUNE_RESOURCE_EXHAUSTED = 6, /* Memory, disk or a limit ran out. */
   ATTUNE_DEADLINE_EXCEEDED = 7,
-  ATTUNE_DATA_LOSS = 8, /* Stored bytes do not mean what they should. */
+  ATTUNE_DATA_LOSS = 8, /* Stored bytes are corrupt or invalid. */
   ATTUNE_INTERNAL = 9
 } attune_code;
 
@@ -50,11 +50,11 @@ typedef enum attune_code {
 ATTUNE_API int attune_api_version(void);
 /* The release of the library that is loaded, as "0.1.0". */
 ATTUNE_API const char* attune_version(void);
-/* Room for any message, with the 0 at its end; what is longer is cut between two characters. */
+/* Room for any message, with the 0 at its end; longer messages are cut between two characters. */
 #define ATTUNE_MESSAGE_BYTES 8192
-/* What went wrong in the last call of this thread that failed; valid until its next call that
- * fails. UTF-8. Calls may fail, and be asked about, until the thread or the program has ended: in
- * atexit handlers and static destructors, too. */
+/* The message of this thread's last failed call; valid until its next call that fails. UTF-8.
+ * Calls may fail, and this may be called, until the thread or the program has ended: in atexit
+ * handlers and static destructors, too. */
 ATTUNE_API const char* attune_last_message(void);
 
 /* ---- problems -------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ typedef enum attune_type {
   ATTUNE_I8 = 4
 } attune_type;
 
-/* What may be done to f32 inputs before they are multiplied. */
+/* Permitted conversions of f32 inputs before they are multiplied. */
 typedef enum attune_math { ATTUNE_STRICT = 0, ATTUNE_TF32 = 1, ATTUNE_BF16_MATH = 2 } attune_math;
 
 typedef enum attune_bias {
@@ -101,7 +101,7 @@ typedef struct attune_gemm {
   int32_t bias;                         /* attune_bias */
   int32_t activation;                   /* attune_activation */
   int32_t deterministic;                /* 1: two runs must agree bit for bit. */
-  int32_t alignment_bytes; /* Of every operand, a power of two; 0: that of an element. */
+  int32_t alignment_bytes; /* Alignment of every operand, a power of two; 0: that of an element. */
   int32_t math;            /* attune_math, f32 only. */
 } attune_gemm;
 
@@ -137,10 +137,10 @@ typedef struct attune_conv {
 
 typedef struct attune_runtime attune_runtime;
 
-/* What to do for a shape without a valid record. Nothing is timed in the calling thread but under
+/* How to serve a shape without a valid record. Nothing is timed in the calling thread but under
  * ATTUNE_INLINE, and nothing is compiled there but under ATTUNE_INLINE, in a deterministic run
- * time, and for a choice of ATTUNE_FORCE: while nothing of a device is compiled yet, the processor
- * computes on copies of the operands. */
+ * time, and for a choice of ATTUNE_FORCE: while nothing of a device is compiled yet, the
+ * processor computes on copies of the operands. */
 typedef enum attune_policy {
   ATTUNE_POLICY_DEFAULT = 0, /* ATTUNE_POLICY of the environment, else ATTUNE_DEFERRED. */
   ATTUNE_NEVER = 1,          /* Serve the best that is known, and nothing else. */
@@ -151,10 +151,10 @@ typedef enum attune_policy {
   ATTUNE_INLINE = 4    /* Tune first, then serve: this call waits. */
 } attune_policy;
 
-/* Which candidates may serve or be tuned. */
+/* Candidates that may serve or be tuned. */
 typedef enum attune_scope {
-  ATTUNE_SCOPE_DEFAULT = 0, /* That of the preset, else all. */
-  ATTUNE_SCOPE_DYNAMIC = 1, /* Those of which one build serves every size. */
+  ATTUNE_SCOPE_DEFAULT = 0, /* The preset's scope, else all. */
+  ATTUNE_SCOPE_DYNAMIC = 1, /* Those with one build for every size. */
   ATTUNE_SCOPE_LOADED = 2,  /* Those that need no build now. */
   ATTUNE_SCOPE_ALL = 3
 } attune_scope;
@@ -180,13 +180,14 @@ typedef struct attune_options {
   const char* record_tag;   /* Tag of recorded problems; null: "recorded". */
   int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
   int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */
-  int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
+  int64_t per_problem_ms;   /* Limit for one problem within it; 0: 2000. */
   double tuning_cpu_share; /* Processor time of tuning, on all cores together, as a part of one core
                               on average, (0, 1]; 0: 1. */
   int32_t deterministic;   /* 1: the choice for a shape never changes in this run time. */
-  /* 1: only what was measured to be better than the default (here, on a compatible target or for
-   * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
-   * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
+  /* 1: a call is served only by a candidate that was measured to be better than the default
+   * (here, on a compatible target or for the nearest tuned problem) or is forced; any other call
+   * computes nothing and returns ATTUNE_NOT_FOUND, for callers that have an implementation of
+   * their own. */
   int32_t known_only;
   /* The effect of a process limit (threads, memory, open files) that rules out the best candidate.
    * 1: the call computes nothing and returns ATTUNE_RESOURCE_EXHAUSTED, for callers with their own
@@ -224,10 +225,10 @@ typedef struct attune_options {
  * process has begun. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
- * being compiled; plans must be released before. A program that exits without it has its background
- * ended all the same; a run time that is destroyed after that keeps its memory. With
- * ATTUNE_SUMMARY=1 in the environment at creation, one line about what was served goes to standard
- * error, then or at the exit. Null is fine. */
+ * being compiled; plans must be released before. If a program exits without this call, the
+ * background still ends; a run time that is destroyed after that keeps its memory. With
+ * ATTUNE_SUMMARY=1 in the environment at creation, one line about the calls served goes to
+ * standard error, then or at the exit. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -243,7 +244,7 @@ ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
  *             not check them: pageable host memory is a fault of the device, as in CUDA.
  *
  * Operands start at multiples of alignment_bytes of the problem. gemm and conv do not check it, and
- * what misaligned operands do is undefined; attune_run returns ATTUNE_INVALID_ARGUMENT. If c
+ * misaligned operands are undefined behaviour; attune_run returns ATTUNE_INVALID_ARGUMENT. If c
  * overlaps another operand, the result is unspecified. alpha and beta can be NaN or infinite,
  * except with ATTUNE_I8. */
 typedef struct attune_arguments {
@@ -259,16 +260,16 @@ typedef struct attune_arguments {
   void* workspace;
   size_t workspace_bytes;
   /* CUDA: the CUstream to enqueue on; the legacy default stream is CU_STREAM_LEGACY. While it is
-   * captured, the call becomes part of the graph, nothing is tuned for it, and what the graph uses
-   * stays as long as the graph, or the run time. Null: a queue of the run time. Other devices take
-   * only null. */
+   * captured, the call becomes part of the graph, nothing is tuned for it, and everything that
+   * the graph uses stays as long as the graph, or the run time. Null: a queue of the run time.
+   * Other devices take only null. */
   void* queue;
 } attune_arguments;
 #define ATTUNE_ARGUMENTS_INIT \
   { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0, NULL }
 
-/* Computes with what is best for this shape now. The first call of a shape looks for it, later ones
- * find it without a lock or an allocation. */
+/* Computes with the best candidate for this shape now. The first call of a shape looks for it,
+ * later ones find it without a lock or an allocation. */
 ATTUNE_API attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
                                        const attune_arguments* arguments);
 ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,

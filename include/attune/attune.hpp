@@ -79,7 +79,7 @@ class Runtime {
     runtime_.reset(runtime);
   }
   Runtime(Runtime&&) = default;
-  // What this run time was ends before its listeners go: its background calls them until then.
+  // The old run time ends before its listeners go: its background calls them until then.
   Runtime& operator=(Runtime&& other) noexcept {
     if (this == &other) return *this;
     runtime_ = std::move(other.runtime_);
@@ -87,7 +87,7 @@ class Runtime {
     return *this;
   }
 
-  // Computes with what is best for this shape now; the alternative to a plan where shapes vary.
+  // Computes with the best candidate for this shape now; an alternative to a plan if shapes vary.
   void Run(const GemmProblem& gemm, const Arguments& arguments) const {
     const attune_gemm problem = gemm.ToC();
     const attune_arguments c = arguments.ToC();
@@ -119,9 +119,9 @@ class Runtime {
     return ConvPlan(plan);
   }
 
-  // Ways to compute this: what is preferred, the others by their times, then those of unknown time.
-  // With a limit, those that are not known to need more workspace; throws
-  // ATTUNE_RESOURCE_EXHAUSTED with the least that is needed if none is left.
+  // Ways to compute this: the preferred one, the others by their times, then those of unknown time.
+  // With a limit, those that are not known to need more workspace; throws ATTUNE_RESOURCE_EXHAUSTED
+  // with the minimum workspace if none is left.
   std::vector<Solution> Solutions(const GemmProblem& gemm, double alpha = 1, double beta = 0,
                                   std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     const attune_gemm problem = gemm.ToC();
@@ -139,8 +139,8 @@ class Runtime {
     });
   }
 
-  // JSON: what serves the problem (its text, or a MIOpenDriver command of one direction), why, and
-  // what would have been better.
+  // JSON: the candidate that serves the problem (its text, or a MIOpenDriver command of one
+  // direction), the reason, and better candidates that do not serve.
   std::string Explain(const std::string& problem,
                       std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     char* json = nullptr;
@@ -156,8 +156,8 @@ class Runtime {
     return Explain(TextOf(conv), workspace_limit_bytes);
   }
 
-  // JSON: what imported databases say for a GPU that need not be here ("gfx906_60"), and which file
-  // it came from. Nothing of it serves. Throws ATTUNE_NOT_FOUND if nothing was imported for it.
+  // JSON: entries of imported databases for a GPU that need not be present ("gfx906_60"), with the
+  // file of each. Nothing of it serves. Throws ATTUNE_NOT_FOUND if nothing was imported for it.
   std::string ExplainFor(const std::string& target, const std::string& problem) const {
     char* json = nullptr;
     Check(attune_explain_for(get(), target.c_str(), problem.c_str(), &json));
@@ -177,8 +177,8 @@ class Runtime {
     return best;
   }
 
-  // Why a call would wait; empty if it would not. A call whose operands all start at multiples of
-  // 64 bytes is one with alignment_bytes 64.
+  // Why a call would wait; empty if it would not. A call with all operands at multiples of 64 bytes
+  // is one with alignment_bytes 64.
   std::string WouldStall(const std::string& problem,
                          std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     int stalls = 0;
@@ -220,9 +220,9 @@ class Runtime {
     return Taken(text);
   }
 
-  // Called by whichever thread notices something; must not use this run time. `candidate` is empty
-  // if there is none. Replaces the one before; an empty function ends it. What it throws is
-  // dropped, because nobody could catch it in the background.
+  // Called by any thread that notices an event; must not use this run time. `candidate` is empty if
+  // there is none. Replaces the one before; an empty function ends it. Its exceptions are dropped,
+  // because no caller could catch them in the background.
   using Listener = std::function<void(attune_event event, const std::string& problem,
                                       const std::string& candidate, const std::string& message)>;
   void SetListener(Listener listener) {

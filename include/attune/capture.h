@@ -1,8 +1,8 @@
 /* One call that stores a launch of the program's own kernel, with its data, as a kernel file, which
- * `attune tune --kernel` tunes off line: what `attune capture` does from outside (docs/capture.md).
+ * `attune tune --kernel` tunes off line. `attune capture` does it from outside (docs/capture.md).
  *
  * Needs no run time and no device of attune's: the program reads its buffers and launches itself.
- * Thread-safe, as far as what the program brings is.
+ * Thread-safe, as far as the program's functions are.
  */
 #ifndef ATTUNE_CAPTURE_H_
 #define ATTUNE_CAPTURE_H_
@@ -23,7 +23,8 @@ typedef struct attune_capture_argument {
   int32_t kind; /* attune_capture_kind */
   int32_t reserved;
   size_t size_bytes;
-  const void* value; /* Of a scalar its bytes; of a buffer whatever `read` knows it by. */
+  const void* value; /* The bytes of a scalar; for a buffer any value by which `read` identifies
+                      * it. */
 } attune_capture_argument;
 
 /* Copies all bytes of `buffer` to `memory`, behind everything that was enqueued. */
@@ -35,8 +36,8 @@ typedef int (*attune_capture_launcher)(void* user);
 typedef struct attune_capture {
   size_t struct_size;
   const char* function;
-  const char* source;   /* What it was compiled from. */
-  const char* options;  /* Of the compiler; null: none. */
+  const char* source;   /* Source that it was compiled from. */
+  const char* options;  /* Compiler options; null: none. */
   const char* language; /* "opencl" or "cuda"; null: "opencl". */
   int32_t dimensions;   /* 1 to 3; of `local` and `groups` so many count. */
   int32_t reserved;
@@ -45,8 +46,7 @@ typedef struct attune_capture {
   uint64_t shared_bytes;                    /* Dynamic shared memory; CUDA alone. */
   const attune_capture_argument* arguments; /* In the order of the kernel's. */
   size_t argument_count;
-  /* Both return 0, or a number of their own for a failure, which the message tells. They may not
-   * throw. */
+  /* Both return 0, or their own error number, which the message contains. They may not throw. */
   attune_capture_read read;
   attune_capture_launcher launch;
   void* user; /* Handed to both. */
@@ -55,15 +55,14 @@ typedef struct attune_capture {
 #define ATTUNE_CAPTURE_INIT \
   { sizeof(attune_capture), NULL, NULL, NULL, NULL, 0, 0, {0}, {0}, 0, NULL, 0, NULL, NULL, NULL }
 
-/* Reads the buffers, launches, reads them again and writes a new folder of `folder`, which is made
- * if it is not there: FOLDER/NAME/NAME.json, and NAME-2 where there is a NAME. `kernel_file` gets
- * that path, for attune_free; it may be null. Takes memory for twice the buffers. The launch is
- * made whatever hinders the rest, unless the description is none or a buffer cannot be read before
- * it.
+/* Reads the buffers, launches, reads them again and writes a new folder of `folder`, which is
+ * created if absent: FOLDER/NAME/NAME.json, or NAME-2 if NAME exists. `kernel_file` gets that path,
+ * for attune_free; it may be null. Takes memory for twice the buffers. The launch is made even if
+ * the rest fails, unless the description is invalid or a buffer cannot be read before it.
  *
- * ATTUNE_INVALID_ARGUMENT for a description that is none, ATTUNE_FAILED_PRECONDITION if the launch
+ * ATTUNE_INVALID_ARGUMENT for an invalid description, ATTUNE_FAILED_PRECONDITION if the launch
  * changed no buffer, ATTUNE_UNAVAILABLE if `read` or `launch` failed, ATTUNE_UNSUPPORTED if a
- * kernel file cannot say the launch; every other code is about the folder. */
+ * kernel file cannot express the launch; every other code is about the folder. */
 ATTUNE_API attune_code attune_capture_launch(const attune_capture* capture, const char* folder,
                                              char** kernel_file);
 

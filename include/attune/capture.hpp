@@ -19,7 +19,7 @@ inline namespace v1 {
 // A launch, as capture.h describes it. Not thread-safe.
 class Capture {
  public:
-  // Copies all bytes of a buffer to `memory`. What it throws, Store throws.
+  // Copies all bytes of a buffer to `memory`. Store throws its exceptions.
   using Reader = std::function<void(void* memory)>;
 
   Capture(std::string function, std::string source)
@@ -60,7 +60,7 @@ class Capture {
   }
 
   // attune_capture_launch: `launch` is called once. Returns the path of the kernel file. Throws
-  // Error, and whatever `launch` or a reader throws.
+  // Error, and any exception of `launch` or a reader.
   std::string Store(const std::string& folder, std::function<void()> launch) const {
     if (geometry_.size() > kMostDimensions) return Refuse();
     Call call{std::move(launch), nullptr};
@@ -113,7 +113,7 @@ class Capture {
     return Caught(user, [&] { static_cast<Call*>(user)->launch(); });
   }
 
-  // Throws what the library says of more dimensions than there are.
+  // Throws the library's error for too many dimensions.
   static std::string Refuse() {
     attune_capture none = ATTUNE_CAPTURE_INIT;
     none.function = none.source = "";

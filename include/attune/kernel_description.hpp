@@ -14,7 +14,7 @@
 namespace attune {
 inline namespace v1 {
 
-// A kernel file made in code (docs/formats/kernel_file.md has what everything means). Texts are
+// A kernel file made in code (docs/formats/kernel_file.md explains every part). Texts are
 // expressions of sizes and parameters. Not thread-safe.
 class KernelDescription {
  public:
@@ -59,8 +59,8 @@ class KernelDescription {
     constraints_.push_back(Quoted(expression));
     return *this;
   }
-  // What is read, written or both, of `type` ("f32") and `shape`; each is the next argument of the
-  // kernel.
+  // An operand that is read, written or both, of `type` ("f32") and `shape`; each is the next
+  // argument of the kernel.
   KernelDescription& In(const std::string& name, const std::string& type,
                         const std::vector<std::string>& shape) {
     return Operand(name, type, shape, "in");
@@ -87,8 +87,8 @@ class KernelDescription {
     groups_ = AllQuoted(groups);
     return *this;
   }
-  // Right is what differs by at most absolute + relative |reference| from what the default config
-  // computes.
+  // A result is right if it differs by at most absolute + relative |reference| from that of the
+  // default config.
   KernelDescription& Tolerance(double absolute, double relative) {
     absolute_ = absolute;
     relative_ = relative;
@@ -96,7 +96,7 @@ class KernelDescription {
   }
 
   std::string Json() const {
-    // Of the least version that has what is said: a file that changes is another kernel.
+    // Uses the lowest version that has all keys used: a file that changes is another kernel.
     const bool is_c_name = function_.find_first_of("<:") == std::string::npos;
     return std::string("{\n  \"attune_kernel_file\": ") + (is_c_name ? "3" : "6") +
            ", \"name\": " + Quoted(name_) +
@@ -113,9 +113,9 @@ class KernelDescription {
            Number(absolute_) + ", \"relative\": " + Number(relative_) + "}\n}\n";
   }
 
-  // Writes FOLDER/NAME.json and its source, which stay there as long as the kernel is used; files
-  // that say the same already are left alone. Returns the path. Throws std::runtime_error with what
-  // could not be written.
+  // Writes FOLDER/NAME.json and its source, which must stay there as long as the kernel is used;
+  // files with the same content are left alone. Returns the path. Throws std::runtime_error with
+  // the reason.
   std::string Write(const std::string& folder) const {
     Keep(folder + "/" + SourceName(), source_);
     std::string path = folder + "/" + name_ + ".json";
@@ -150,7 +150,7 @@ class KernelDescription {
   static std::string List(const std::vector<std::string>& texts) {
     return "[" + Joined(texts) + "]";
   }
-  // Whatever the locale is.
+  // Independent of the locale.
   static std::string Number(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.17g", value);

@@ -25,10 +25,10 @@ inline namespace v1 {
 // {{"m", 4096}, {"n", 4096}}.
 using KernelSizes = std::map<std::string, std::int64_t>;
 
-// What is best for a size: attune_kernel_choice, which belongs to the kernel.
+// The best config for a size: attune_kernel_choice, which belongs to the kernel.
 using KernelChoice = attune_kernel_choice;
 
-// How a function that is a constraint is asked: what it takes is read from what C has.
+// How to call a function that is a constraint: its parameter types are converted from C's values.
 namespace kernel_constraint {
 
 inline void Read(const attune_kernel_value& value, std::int64_t& argument) {
@@ -61,7 +61,7 @@ Argument As(const attune_kernel_value& value) {
 template <class... Arguments, std::size_t... kPlaces>
 bool Ask(const std::function<bool(Arguments...)>& holds, const attune_kernel_value* values,
          std::index_sequence<kPlaces...>) {
-  (void)values;  // Of a function without arguments.
+  (void)values;  // Unused by a function without arguments.
   return holds(As<std::decay_t<Arguments>>(values[kPlaces])...);
 }
 
@@ -79,8 +79,8 @@ class Kernel {
   }
 
   // attune_kernel_constrain with a function of the values of `names`, in this order: of
-  // std::int64_t, double or std::string. `text` is for messages. What it throws comes out of the
-  // call of Tune or Choose that asked it.
+  // std::int64_t, double or std::string. `text` is for messages. The call of Tune or Choose that
+  // evaluates it rethrows its exceptions.
   //
   //   kernel.Constrain({"BLOCK", "n"}, "a block is no larger than n",
   //                    [](std::int64_t block, std::int64_t n) { return block <= n; });
@@ -148,7 +148,7 @@ class Kernel {
     Check(attune_kernel_constrain(kernel_.get(), &constraint));
   }
 
-  // What a predicate threw on the way, else what became of the call.
+  // Rethrows an exception of a predicate, else checks the result of the call.
   void CheckAsked(attune_code code) {
     std::exception_ptr thrown;
     for (const auto& predicate : predicates_) {

@@ -8,11 +8,11 @@
 extern "C" {
 #endif
 
-/* Why a call looked for a plan, and what it met. */
+/* Why a call looked for a plan, and the result. */
 typedef enum attune_miss_reason {
-  ATTUNE_MISS_FIRST_CALL = 0, /* A record of this target, or what is forced, serves. */
+  ATTUNE_MISS_FIRST_CALL = 0, /* A record of this target, or a forced candidate, serves. */
   ATTUNE_MISS_UNRECORDED = 1, /* Nothing is recorded of the problem here. */
-  ATTUNE_MISS_STALE = 2,      /* What is recorded cannot be used here. */
+  ATTUNE_MISS_STALE = 2,      /* The record cannot be used here. */
   ATTUNE_MISS_NOT_READY = 3,  /* A record serves as soon as its candidate has been made ready. */
   ATTUNE_MISS_FAILED = 4      /* Nothing can serve. */
 } attune_miss_reason;
@@ -22,9 +22,10 @@ typedef struct attune_counters {
   size_t struct_size;
   uint64_t hits;
   uint64_t misses;
-  uint64_t by_provenance[6]; /* Misses by what served them, indexed by attune_provenance. */
+  uint64_t by_provenance[6]; /* Misses by the origin of the candidate that served, indexed by
+                              * attune_provenance. */
   uint64_t stand_ins; /* Misses served by another candidate while the better one was made ready. */
-  uint64_t skipped_records; /* Records that named what no longer exists or fits. */
+  uint64_t skipped_records; /* Records with a candidate that no longer exists or fits. */
   uint64_t tunings, tuning_failures;
   uint64_t recorded; /* Problems recorded under the tag, in the database or not yet. */
   uint64_t swaps, evictions;

@@ -1,4 +1,4 @@
-// What a run time is made with, as a value.
+// The options of a run time, as a value.
 #ifndef ATTUNE_OPTIONS_HPP_
 #define ATTUNE_OPTIONS_HPP_
 

@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* A problem bound once, to be run often. It follows swaps, keeps what a call needs, and is never
- * evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any other; a run
- * whose arguments do not agree is refused. */
+/* A problem bound once, to be run often. It follows swaps, keeps everything for a call, and is
+ * never evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any
+ * other; a run with arguments that do not agree is refused. */
 typedef struct attune_plan attune_plan;
 #define ATTUNE_NO_LIMIT UINT64_MAX
 ATTUNE_API attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm,
@@ -23,8 +23,8 @@ ATTUNE_API attune_code attune_plan_conv(attune_runtime* runtime, const attune_co
 ATTUNE_API attune_code attune_plan_text(attune_runtime* runtime, const char* problem,
                                         uint64_t workspace_limit_bytes, attune_plan** out);
 ATTUNE_API attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments);
-/* What a run with its own workspace has to bring now; it may change with a swap, never above the
- * limit. */
+/* The size that a run with its own workspace must pass now; it may change with a swap, never
+ * above the limit. */
 ATTUNE_API uint64_t attune_plan_workspace_bytes(const attune_plan* plan);
 ATTUNE_API void attune_plan_release(attune_plan* plan);
 

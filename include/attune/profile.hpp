@@ -23,11 +23,11 @@ inline namespace v1 {
 class Profiler {
  public:
   struct Terms {
-    std::int64_t deadline_ns = 30'000'000'000;  // Of each run.
-    std::int64_t max_output_bytes = 4 << 20;    // That are read of each output.
+    std::int64_t deadline_ns = 30'000'000'000;  // Limit of each run.
+    std::int64_t max_output_bytes = 4 << 20;    // Limit on the bytes read of each output.
     std::int32_t attempts = 3;          // Runs of a command that does not start, dies or fails.
     std::int32_t faults_to_retire = 3;  // Commands in a row that died or took too long.
-    bool any_output = false;            // Who ends with 0 is done, whatever it prints.
+    bool any_output = false;            // A program that ends with 0 is done, with any output.
     std::string journal;                // A file that outcomes are kept in; empty: none.
   };
   struct Command {
@@ -59,8 +59,8 @@ class Profiler {
   // and throw; may not join.
   using Callback = std::function<void(const Outcome&)>;
 
-  // What callbacks and the postprocessing threw since the last Join(), in that order: `thrown` has
-  // the text of what `exceptions` has at the same place.
+  // Exceptions of callbacks and the postprocessing since the last Join(), in that order: `thrown`
+  // has the text of the entry of `exceptions` at the same place.
   struct Joined {
     std::vector<std::string> thrown;
     std::vector<std::exception_ptr> exceptions;
@@ -123,7 +123,7 @@ class Profiler {
     return joined;
   }
 
-  // Kills what runs; the rest is stopped. Callbacks are called all the same.
+  // Kills running commands; the others are stopped. Callbacks are still called.
   void Stop() { attune_profile_stop(get()); }
 
  private:

@@ -1,5 +1,5 @@
-/* What can compute a problem, what serves it and why, and whether a call would wait. Part of
- * attune.h. */
+/* Queries about a problem: candidates that can compute it, the one that serves and why, and
+ * whether a call would wait. Part of attune.h. */
 #ifndef ATTUNE_QUESTIONS_H_
 #define ATTUNE_QUESTIONS_H_
 
@@ -32,9 +32,9 @@ typedef struct attune_solution {
   int32_t reserved;
 } attune_solution;
 
-/* Up to `capacity` ways to compute this: what is preferred, then the others by their times, then
- * those of unknown time in the order of the solvers; `count` gets how many there are. Set
- * struct_size of the first element; those that are written get the same. */
+/* Up to `capacity` ways to compute this: the preferred one, then the others by their times, then
+ * those of unknown time in the order of the solvers; `count` gets the number of ways that exist.
+ * Set struct_size of the first element; those that are written get the same. */
 ATTUNE_API attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm,
                                              int alpha_class, int beta_class,
                                              attune_solution* solutions, size_t capacity,
@@ -43,8 +43,8 @@ ATTUNE_API attune_code attune_conv_solutions(attune_runtime* runtime, const attu
                                              attune_solution* solutions, size_t capacity,
                                              size_t* count);
 
-/* The same for calls that bring a workspace of so many bytes: what is known to need more is left
- * out. ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if nothing fits. */
+/* The same for calls with a workspace of so many bytes: omits candidates that are known to need
+ * more. ATTUNE_RESOURCE_EXHAUSTED names the minimum workspace if nothing fits. */
 ATTUNE_API attune_code attune_gemm_solutions_within(attune_runtime* runtime,
                                                     const attune_gemm* gemm, int alpha_class,
                                                     int beta_class, uint64_t workspace_limit_bytes,
@@ -56,12 +56,12 @@ ATTUNE_API attune_code attune_conv_solutions_within(attune_runtime* runtime,
                                                     attune_solution* solutions, size_t capacity,
                                                     size_t* count);
 
-/* What serves `problem` (a text as attune_plan_text takes it) and why, and what would have been
- * better: JSON, to be given back with attune_free. */
+/* The candidate that serves `problem` (a text as attune_plan_text takes it), the reason, and
+ * better candidates that do not serve: JSON, to be given back with attune_free. */
 ATTUNE_API attune_code attune_explain(attune_runtime* runtime, const char* problem, char** json);
 /* 1 if a call would wait for a build, a tuning or a slow creation; 0 if not; the reason as a
- * message. A call whose operands all start at multiples of 64 bytes asks for the problem with
- * alignment 64, unless its struct says another one. */
+ * message. A call with all operands at multiples of 64 bytes asks for the problem with alignment
+ * 64, unless its struct has another one. */
 ATTUNE_API attune_code attune_would_stall(attune_runtime* runtime, const char* problem,
                                           int* stalls);
 /* Both for calls that bring a workspace of so many bytes; they fail as
@@ -70,10 +70,10 @@ ATTUNE_API attune_code attune_explain_within(attune_runtime* runtime, const char
                                              uint64_t workspace_limit_bytes, char** json);
 ATTUNE_API attune_code attune_would_stall_within(attune_runtime* runtime, const char* problem,
                                                  uint64_t workspace_limit_bytes, int* stalls);
-/* What imported databases say for a GPU that need not be here, `target` as `attune miopen import`
- * named it ("gfx906_60"): JSON in the form of attune_explain, with the name of the file it came
- * from, or the quickest candidate alone, in less than a microsecond once a first question has
- * mapped the index. Nothing of it ever serves. ATTUNE_NOT_FOUND if nothing was imported for
+/* Entries of imported databases for a GPU that need not be present, `target` as `attune miopen
+ * import` named it ("gfx906_60"): JSON in the form of attune_explain, with the name of the
+ * source file, or the quickest candidate alone, in less than a microsecond once a first query
+ * has mapped the index. Nothing of it ever serves. ATTUNE_NOT_FOUND if nothing was imported for
  * `target`, and of the second function also if no database has the problem. An alignment that
  * `conv` leaves open is 64 bytes. Set struct_size of `best`. */
 ATTUNE_API attune_code attune_explain_for(attune_runtime* runtime, const char* target,

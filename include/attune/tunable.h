@@ -18,9 +18,9 @@ extern "C" {
 /* ---- switches -----------------------------------------------------------------------------------
  */
 
-/* Whether results serve, misses are tuned, misses are recorded. ENABLED=1, TUNING=0 and
- * RECORD_UNTUNED=1 of the environment cannot be taken back. A miss is recorded only while tuning is
- * off. */
+/* Switches for serving results, tuning misses and recording misses. ENABLED=1, TUNING=0 and
+ * RECORD_UNTUNED=1 of the environment cannot be taken back. A miss is recorded only while tuning
+ * is off. */
 ATTUNE_API attune_code attune_tunable_enable(attune_runtime* runtime, int enable);
 ATTUNE_API int attune_tunable_is_enabled(attune_runtime* runtime);
 ATTUNE_API attune_code attune_tunable_tuning_enable(attune_runtime* runtime, int enable);
@@ -32,8 +32,8 @@ ATTUNE_API int attune_tunable_wildcard_fallback_is_enabled(attune_runtime* runti
 /* Kept, and without effect: no device here has to flush it. */
 ATTUNE_API attune_code attune_tunable_icache_flush_enable(attune_runtime* runtime, int enable);
 ATTUNE_API int attune_tunable_icache_flush_is_enabled(attune_runtime* runtime);
-/* Whether candidates of a library ("openblas") take part in tuning. ATTUNE_INVALID_ARGUMENT if no
- * solver of the device runs its code. */
+/* Includes candidates of a library ("openblas") in tuning, or excludes them.
+ * ATTUNE_INVALID_ARGUMENT if no solver of the device runs its code. */
 ATTUNE_API attune_code attune_tunable_library_enable(attune_runtime* runtime, const char* library,
                                                      int enable);
 ATTUNE_API int attune_tunable_library_is_enabled(attune_runtime* runtime, const char* library);
@@ -41,8 +41,8 @@ ATTUNE_API int attune_tunable_library_is_enabled(attune_runtime* runtime, const 
 /* ---- limits of tuning ---------------------------------------------------------------------------
  */
 
-/* Of one candidate; 0 is no limit, negative values count as 0. If neither limit is on, a candidate
- * is timed 100 times; it always is timed once. */
+/* Limits for one candidate; 0 is no limit, negative values count as 0. If neither limit is on, a
+ * candidate is timed 100 times; it always is timed once. */
 ATTUNE_API attune_code attune_tunable_set_max_tuning_duration(attune_runtime* runtime,
                                                               int64_t duration_ms);
 ATTUNE_API int64_t attune_tunable_get_max_tuning_duration(attune_runtime* runtime);
@@ -55,9 +55,9 @@ ATTUNE_API int64_t attune_tunable_get_max_warmup_duration(attune_runtime* runtim
 ATTUNE_API attune_code attune_tunable_set_max_warmup_iterations(attune_runtime* runtime,
                                                                 int64_t iterations);
 ATTUNE_API int64_t attune_tunable_get_max_warmup_iterations(attune_runtime* runtime);
-/* Of what a library lists on the device, best guess first (cuBLASLt, cuDNN), so many are tried
- * beside its default; below 1 counts as 1. The getter says 0 while nothing is set: all that there
- * is time for. */
+/* How many of the algorithms that a library lists on the device, best guess first (cuBLASLt,
+ * cuDNN), are tried beside its default; below 1 counts as 1. The getter returns 0 while nothing
+ * is set: as many as time permits. */
 ATTUNE_API attune_code attune_tunable_set_requested_algo_count(attune_runtime* runtime,
                                                                int64_t count);
 ATTUNE_API int64_t attune_tunable_get_requested_algo_count(attune_runtime* runtime);
@@ -71,8 +71,8 @@ ATTUNE_API int64_t attune_tunable_get_rotating_buffer_size_bytes(attune_runtime*
 ATTUNE_API attune_code attune_tunable_set_measurement_mode(attune_runtime* runtime,
                                                            const char* mode);
 ATTUNE_API const char* attune_tunable_get_measurement_mode(attune_runtime* runtime);
-/* Candidates whose output differs from the default's by more than this are refused, beside the
- * check that every candidate has to pass anyway. Tolerances are positive and finite. */
+/* Refuses candidates with an output that differs from the default's by more than this, beside
+ * the check that every candidate has to pass anyway. Tolerances are positive and finite. */
 ATTUNE_API attune_code attune_tunable_set_numerical_check_tolerances(attune_runtime* runtime,
                                                                      int enable, double atol,
                                                                      double rtol);
@@ -92,23 +92,23 @@ ATTUNE_API attune_code attune_tunable_set_untuned_filename(attune_runtime* runti
                                                            const char* filename);
 ATTUNE_API attune_code attune_tunable_get_untuned_filename(attune_runtime* runtime,
                                                            char** filename);
-/* Adds what of a file holds here; results that are known stay. Null: the file of the run time. */
+/* Adds the results of a file that hold here; known results stay. Null: the file of the run time. */
 ATTUNE_API attune_code attune_tunable_read_file(attune_runtime* runtime, const char* filename);
-/* Writes every result, now, or when the run time is destroyed. What the file has besides stays. */
+/* Writes every result, now, or when the run time is destroyed. Other content of the file stays. */
 ATTUNE_API attune_code attune_tunable_write_file(attune_runtime* runtime, const char* filename);
 ATTUNE_API attune_code attune_tunable_write_file_on_exit(attune_runtime* runtime, int enable);
 typedef struct attune_tunable_load {
   size_t struct_size;
   int64_t accepted;   /* Results that hold here and are new. */
   int64_t duplicates; /* Results that hold here and were known: the first one stays. */
-  int64_t rejected;   /* Results whose validators do not hold here. */
+  int64_t rejected;   /* Results with validators that do not hold here. */
   int64_t unreadable; /* Lines that mean nothing. */
 } attune_tunable_load;
 #define ATTUNE_TUNABLE_LOAD_INIT \
   { sizeof(attune_tunable_load), 0, 0, 0, 0 }
-/* Adds what of `lines` holds here: the text of a results file, or of attune_tunable_get_validators
- * and then attune_tunable_get_results, of any run time. Nothing is written. `report` may be null.
- */
+/* Adds the results of `lines` that hold here: the text of a results file, or of
+ * attune_tunable_get_validators and then attune_tunable_get_results, of any run time. Nothing is
+ * written. `report` may be null. */
 ATTUNE_API attune_code attune_tunable_load_results(attune_runtime* runtime, const char* lines,
                                                    attune_tunable_load* report);
 /* The results as lines of a results file, and the validators as theirs. */
@@ -123,8 +123,8 @@ ATTUNE_API attune_code attune_tunable_clear(attune_runtime* runtime);
 typedef struct attune_tunable_offline {
   size_t struct_size;
   int64_t tuned;      /* Problems. */
-  int64_t known;      /* That had a result already. */
-  int64_t failed;     /* That have no result; attune_last_message names 50 at most. */
+  int64_t known;      /* Problems with a result before. */
+  int64_t failed;     /* Problems without a result; attune_last_message names 50 at most. */
   int64_t unreadable; /* Lines. */
 } attune_tunable_offline;
 #define ATTUNE_TUNABLE_OFFLINE_INIT \
@@ -146,13 +146,13 @@ ATTUNE_API attune_code attune_tunable_tune_in_file(attune_runtime* runtime, cons
 ATTUNE_API attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t count,
                                                     const char* pattern,
                                                     attune_tunable_offline* report);
-/* The same on devices 0 to count-1 of `kind` ("cuda", "opencl"), on run times that are made for it
- * with `options` (may be null; its device does not count), and ended with it. Results and tuning
- * are enabled; the names of files are those of the environment or the defaults.
+/* The same on devices 0 to count-1 of `kind` ("cuda", "opencl"), on run times that are made for
+ * it with `options` (may be null; its device does not count), and ended with it. Results and
+ * tuning are enabled; the names of files are those of the environment or the defaults.
  * ATTUNE_INVALID_ARGUMENT also for a count that is not in 1 to the number of devices,
- * ATTUNE_NOT_FOUND also for a kind of which there is none, ATTUNE_FAILED_PRECONDITION if the
- * environment forbids tuning: nothing is written then. A device that cannot be opened has failed.
- */
+ * ATTUNE_NOT_FOUND also for a kind without devices, ATTUNE_FAILED_PRECONDITION if the
+ * environment forbids tuning: nothing is written then. A device that cannot be opened has
+ * failed. */
 ATTUNE_API attune_code attune_tunable_tune_on_devices(const attune_options* options,
                                                       const char* kind, int64_t count,
                                                       const char* pattern,
@@ -165,7 +165,7 @@ ATTUNE_API attune_code attune_tunable_tune_on_devices(const attune_options* opti
 #define ATTUNE_DYNAMIC_N 2u
 #define ATTUNE_DYNAMIC_K 4u
 #define ATTUNE_DYNAMIC_BATCH 8u
-/* The mask is of a row-major caller, who swaps A with B: M and N change places. */
+/* The mask is of a row-major caller, which swaps A with B: M and N change places. */
 #define ATTUNE_DYNAMIC_ROW_MAJOR 16u
 /* A result reaches to the sizes of the same power of two rather than to all. */
 #define ATTUNE_DYNAMIC_BUCKETS 32u
@@ -185,7 +185,7 @@ typedef struct attune_tunable_counters {
   int64_t hits_by_key;      /* by one of its key, which more problems have, */
   int64_t hits_by_wildcard; /* by a wildcard. */
   int64_t misses;
-  int64_t unusable; /* Results met that named what does not exist or apply here. */
+  int64_t unusable; /* Results found with a candidate that does not exist or apply here. */
   int64_t recorded; /* Lines added to the untuned file. */
   int64_t tuned, tuning_failures;
 } attune_tunable_counters;

@@ -116,7 +116,7 @@ class Tunable {
   std::string measurement_mode() const { return attune_tunable_get_measurement_mode(runtime_); }
   // Nothing switches the check off.
   void SetNumericalCheck(const std::optional<Tolerances>& tolerances) const {
-    // What is switched off still has to be positive.
+    // A disabled tolerance still has to be positive.
     const Tolerances given = tolerances.value_or(Tolerances{1e-5, 1e-5});
     Check(attune_tunable_set_numerical_check_tolerances(runtime_, tolerances.has_value(),
                                                         given.atol, given.rtol));
@@ -150,7 +150,7 @@ class Tunable {
   TuningResults GetTuningResults() const {
     return {Given(&attune_tunable_get_validators), Given(&attune_tunable_get_results)};
   }
-  // Adds what holds here; nothing is written.
+  // Adds the results that hold here; nothing is written.
   TunableLoad LoadTuningResults(const TuningResults& results) const {
     TunableLoad report = ATTUNE_TUNABLE_LOAD_INIT;
     const std::string lines = results.validators + results.results;

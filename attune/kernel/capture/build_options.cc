@@ -15,7 +15,7 @@ namespace {
 
 using kernel::IsIdentifier;
 
-// Of a parameter of a kernel file.
+// Largest value of a parameter of a kernel file.
 constexpr int64_t kMostParameter = 1 << 30;
 
 // Blanks divide words; quotes and backslashes keep them together, as in a shell.
@@ -59,7 +59,7 @@ void Define(std::string_view text, BuildOptions& options) {
   options.macros.push_back(std::move(macro));
 }
 
-// What attune says to the compiler itself.
+// True for options that attune passes to the compiler itself.
 bool IsOurs(std::string_view word, std::string_view language) {
   if (language == "opencl") return word == "-cl-std=CL1.2" || word == "-cl-kernel-arg-info";
   for (const std::string_view ours : {"--gpu-architecture", "-arch", "--gpu-code", "-code"}) {
@@ -105,7 +105,7 @@ class Reader {
   }
 
   void Take(const std::string& word) {
-    // The last word, which lacks what belongs to it.
+    // The last word lacks its argument.
     if (IsWithArgument(word)) return options_.left_out.push_back(word);
     for (const std::string_view define : {"--define-macro=", "-D"}) {
       if (word.starts_with(define)) return Define(word.substr(define.size()), options_);

@@ -1,5 +1,5 @@
-// The words that a program compiled its kernel with, taken apart: what can be tuned, what is only
-// defined, and what is left for the compiler.
+// Splits the words that a program compiled its kernel with: tunable values, plain definitions, and
+// options for the compiler.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ struct BuildOptions {
   std::vector<std::string> left_out;  // Words that a kernel file cannot have, with their reasons.
 };
 
-// `text` as a program wrote it for the compiler of `language`; relative folders of -I begin in
-// `folder`. What attune says itself (the GPU, the standard of OpenCL if it is 1.2) is left out in
-// silence.
+// Parses `text`, which a program passed to the compiler of `language`. Relative folders of -I begin
+// in `folder`. Options that attune passes itself (the GPU, the standard of OpenCL if it is 1.2) are
+// left out silently.
 BuildOptions TakeApart(std::string_view text, std::string_view language, std::string_view folder);
 
 // The value as that of a parameter: a whole number, a real one or a name. Nothing for expressions,

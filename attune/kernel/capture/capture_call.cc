@@ -24,7 +24,7 @@ Status CheckDescription(const LaunchDescription& description) {
   return Status::Ok();
 }
 
-// What every buffer holds; empty of other arguments.
+// The content of every buffer; empty for other arguments.
 Result<std::vector<std::string>> ReadBuffers(const LaunchDescription& description) {
   std::vector<std::string> contents;
   for (size_t i = 0; i < description.arguments.size(); ++i) {

@@ -1,5 +1,5 @@
-// One call that stores a launch from within a program, in any language that kernel files have: what
-// `attune capture` does from outside. examples/own_kernel/capture_launch.cc uses it.
+// One call that stores a launch from within a program, in any language of kernel files. `attune
+// capture` does the same from outside. examples/own_kernel/capture_launch.cc uses it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct LaunchArgument {
   Kind kind = Kind::kScalar;
   size_t size_bytes = 0;
   std::string value;  // Bytes of a scalar.
-  BufferReader read;  // Of a buffer.
+  BufferReader read;  // Only for a buffer.
 };
 
 LaunchArgument BufferOf(size_t size_bytes, BufferReader read);
@@ -40,7 +40,7 @@ struct LaunchDescription {
   std::string language = "opencl";  // Or "cuda".
   std::string function;
   std::string source;
-  std::string options;          // Of the compiler.
+  std::string options;          // Compiler options.
   std::vector<uint64_t> local;  // Work-items of a work-group, one to three dimensions.
   std::vector<uint64_t> groups;
   uint64_t shared_bytes = 0;
@@ -48,10 +48,10 @@ struct LaunchDescription {
 };
 
 // Reads the buffers, launches once by `launch`, reads them again and writes the kernel file into a
-// new folder of `out`. A buffer that is two arguments becomes two operands. The launch is made
-// whatever hinders the rest, unless the description is none or a buffer cannot be read before it.
-// kInvalidArgument for a description that is none; kFailedPrecondition if the launch changed no
-// buffer; kUnsupported if a kernel file cannot say the launch.
+// new folder of `out`. A buffer that is two arguments becomes two operands. The launch is made even
+// if the rest fails, unless the description is invalid or a buffer cannot be read before it.
+// kInvalidArgument for an invalid description; kFailedPrecondition if the launch changed no buffer;
+// kUnsupported if a kernel file cannot express the launch.
 Result<WrittenKernel> CaptureLaunch(const LaunchDescription& description,
                                     const std::function<Status()>& launch,
                                     const std::filesystem::path& out);

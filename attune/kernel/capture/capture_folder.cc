@@ -38,7 +38,7 @@ uint64_t DataBytesOf(const CapturedLaunch& launch) {
   return bytes;
 }
 
-// The first of NAME, NAME-2, ... that nobody has.
+// The first free name of NAME, NAME-2, ...
 std::string FreeName(const fs::path& out, const std::string& base) {
   std::error_code ignored;
   std::string name = base;

@@ -14,10 +14,10 @@ namespace attune::capture {
 
 struct WrittenKernel {
   std::string kernel;          // Its function.
-  uint64_t number = 0;         // Of the launch.
-  std::filesystem::path path;  // Of the kernel file.
-  uint64_t data_bytes = 0;     // Of its buffers, as the launch had them.
-  uint64_t packed_bytes = 0;   // Of all files.
+  uint64_t number = 0;         // Number of the launch.
+  std::filesystem::path path;  // The kernel file.
+  uint64_t data_bytes = 0;     // Size of its buffers at the launch.
+  uint64_t packed_bytes = 0;   // Size of all files.
   std::vector<std::string> notes;
 };
 
@@ -29,17 +29,16 @@ struct RefusedLaunch {
 struct CaptureReport {
   std::vector<WrittenKernel> written;
   std::vector<RefusedLaunch> refused;        // Each reason of a kernel once.
-  std::map<std::string, uint64_t> launches;  // Of each kernel, in processes that came to their end.
+  std::map<std::string, uint64_t> launches;  // Per kernel, in processes that ended by themselves.
 };
 
-// Writes the kernel file of `launch` and what belongs to it into a new folder of `out`, which is
-// made if it is not there: OUT/NAME/NAME.json, and NAME-2 where there is a NAME. The folder appears
-// with all of it or not at all, readable by its user alone. kUnsupported if a kernel file cannot
-// say the launch.
+// Writes the kernel file of `launch`, its sources and its data into a new folder of `out`, which is
+// created if absent: OUT/NAME/NAME.json, or NAME-2 if NAME exists. The folder appears complete or
+// not at all, readable by its user alone. kUnsupported if a kernel file cannot express the launch.
 Result<WrittenKernel> WriteCapture(const CapturedLaunch& launch, const std::filesystem::path& out);
 
-// WriteCapture of every launch in the folder `spool`, those that are alike once. What goes wrong
-// with one is told in the report and hinders no other.
+// WriteCapture for every launch in the folder `spool`; equal launches are written once. The report
+// lists the error of a launch; the others are still written.
 CaptureReport WriteCaptures(const std::filesystem::path& spool, const std::filesystem::path& out);
 
 }  // namespace attune::capture

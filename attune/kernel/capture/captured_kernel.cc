@@ -34,7 +34,7 @@ using kernel::MacroOf;
 constexpr size_t kMaxNameBytes = 48;
 constexpr size_t kMaxParameters = 24;
 constexpr size_t kMaxDeviceBytes = 200;
-// What is chosen where the program left the work-group to the driver.
+// Work-group size where the program left the choice to the driver.
 constexpr uint64_t kUsualWorkGroup = 64;
 constexpr int kMostInlined = 64;
 
@@ -44,7 +44,7 @@ std::string Hex(std::string_view bytes) {
   return digits;
 }
 
-// What differs by rounding alone, relative to the largest of the type's results.
+// Difference by rounding alone, relative to the largest of the type's results.
 double RelativeTolerance(DataType type) {
   switch (type) {
     case DataType::kF64:
@@ -87,7 +87,7 @@ ScalarKind ScalarKindOf(const std::string& type, size_t size_bytes) {
   return ScalarKind::kOther;
 }
 
-// Types of OpenCL that are no bytes: "image2d_array_t", "sampler_t", "pipe int".
+// Opaque types of OpenCL, which have no bytes: "image2d_array_t", "sampler_t", "pipe int".
 bool IsOpaque(std::string_view type) {
   constexpr std::string_view kImage = "image";
   const bool is_image = type.size() > kImage.size() && type.starts_with(kImage) &&
@@ -131,7 +131,7 @@ class KernelMaker {
     kernel_.json = Document(std::move(arguments)).dump(2) + "\n";
     const auto language = launch_.language == "cuda" ? kernel::KernelLanguage::kCuda
                                                      : kernel::KernelLanguage::kOpenCl;
-    // Whatever is beyond the limits of kernel files is named by who reads them.
+    // The parser names everything beyond the limits of kernel files.
     const auto read = kernel::ParseKernelFile(kernel_.json, language);
     if (!read.ok()) {
       return Unsupported(
@@ -450,8 +450,8 @@ class KernelMaker {
   const std::string name_;
   BuildOptions options_;
   CapturedKernel kernel_;
-  std::vector<KernelParameter> parameters_;  // Of each argument, as far as known.
-  std::vector<bool> is_typed_;               // Whether somebody told what it is.
+  std::vector<KernelParameter> parameters_;  // Per argument, as far as known.
+  std::vector<bool> is_typed_;               // True if its type is known.
   std::set<std::string> reserved_;
   std::map<size_t, std::string> operand_names_;
   std::vector<std::string> sizes_;

@@ -1,4 +1,4 @@
-// The kernel file that stands for a captured launch, with its sources and its data.
+// The kernel file of a captured launch, with its sources and its data.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@ namespace attune::capture {
 
 struct CapturedKernel {
   std::string json;                          // In the format of docs/formats/kernel_file.md.
-  std::map<std::string, std::string> files;  // That it names, by path from its folder.
-  std::vector<std::string> notes;            // What whoever tunes it should know.
+  std::map<std::string, std::string> files;  // Files that it names, by path from its folder.
+  std::vector<std::string> notes;            // Hints for tuning it.
 };
 
-// The kernel `name` that does what `launch` did, with what it was given, and has to write what that
-// wrote. kUnsupported with the reason if a kernel file cannot say it.
+// The kernel `name`, which repeats `launch` on the captured inputs and must write the captured
+// outputs. kUnsupported with the reason if a kernel file cannot express it.
 Result<CapturedKernel> MakeCapturedKernel(const CapturedLaunch& launch, const std::string& name);
 
-// "sgemm-nn" of "Sgemm NN": what a kernel may be called.
+// A valid kernel name: "sgemm-nn" for "Sgemm NN".
 std::string KernelNameOf(const std::string& function);
 
 }  // namespace attune::capture

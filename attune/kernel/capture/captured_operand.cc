@@ -29,7 +29,7 @@ DataType TypeOf(const CapturedBuffer& buffer, bool& is_exact) {
                                                                      : DataType::kI8;
 }
 
-// Clears what is no finite number and was not written; notes the largest of the others.
+// Clears non-finite elements that the launch did not write; notes the largest of the others.
 Status LookAtNumbers(const CapturedBuffer& buffer, CapturedOperand& operand) {
   const size_t element_bytes = SizeBytes(operand.type);
   const auto count = static_cast<int64_t>(operand.after.size() / element_bytes);

@@ -9,12 +9,12 @@
 
 namespace attune::capture {
 
-// What is known of a buffer, which a launch changed from `before` to `after`, or left as it was.
+// A buffer that a launch changed from `before` to `after`, or left as it was.
 struct CapturedBuffer {
   std::string name;
-  std::string type;  // Of its elements; empty where nobody says it.
+  std::string type;  // Type of the elements; empty if unknown.
   bool is_written = false;
-  bool is_const = false;  // Or nobody says whether it may be written.
+  bool is_const = false;  // False also if it is unknown whether it may be written.
   std::string_view before;
   std::string_view after;  // REQUIRES: as long as `before`.
 };
@@ -22,15 +22,15 @@ struct CapturedBuffer {
 struct CapturedOperand {
   DataType type = DataType::kF32;
   bool is_read_only = false;
-  bool is_exact = false;  // Compared bit for bit, because its type is none that attune compares.
+  bool is_exact = false;  // Compared bit for bit, because attune compares no values of its type.
   // As the type has them; both padded with zeros if it is exact.
   std::string before;
   std::string after;
   size_t not_finite = 0;  // Elements that the launch left as they were and that are 0 in both now.
-  double largest = 0;     // Of |after|, of real numbers.
+  double largest = 0;     // Largest finite |after|.
 };
 
-// kUnsupported if the launch wrote what nothing can be compared with: infinity or no number.
+// kUnsupported if the launch wrote infinity or NaN, which cannot be compared.
 Result<CapturedOperand> MakeOperand(const CapturedBuffer& buffer);
 
 }  // namespace attune::capture

@@ -22,7 +22,7 @@ class NewFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // False if somebody has the name.
+  // False if the name is taken.
   Result<bool> Take(const std::filesystem::path& name);
 
  private:

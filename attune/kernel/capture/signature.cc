@@ -65,8 +65,8 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// "#define real float" and "typedef float real;". One that stands in several branches has the value
-// of the first, unless `macros` has one.
+// Reads "#define real float" and "typedef float real;". A name defined in several branches has the
+// value of the first, unless `macros` has one.
 void AddNamesOf(std::string_view text, Macros& macros) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -79,7 +79,7 @@ void AddNamesOf(std::string_view text, Macros& macros) {
     std::string value;
     const size_t first = is_define ? 3 : 1;
     const size_t last = is_define ? words.size() : words.size() - 2;
-    // A macro with parameters is none of a type.
+    // A macro with parameters is no alias of a type.
     if (is_define && words[3] == "(") continue;
     for (size_t i = first; i < last; ++i) value += (value.empty() ? "" : " ") + words[i];
     macros.emplace(name, value);
@@ -126,7 +126,7 @@ std::vector<std::string_view> SplitParameters(std::string_view text) {
   return parts;
 }
 
-// What of the text in front of a name belongs to its declaration.
+// The part of the text in front of a name that belongs to its declaration.
 std::string_view DeclarationIn(std::string_view before) {
   const size_t end = before.find_last_of(";{}#");
   if (end != std::string_view::npos) before.remove_prefix(end + 1);
@@ -154,7 +154,7 @@ void AddTemplateArguments(std::string_view declaration, std::string_view argumen
   }
 }
 
-// Whether what stands in front of the name says that it is a kernel.
+// True if the text in front of the name declares a kernel.
 bool IsKernel(std::string_view before, const Macros& macros) {
   before = DeclarationIn(before);
   for (const std::string& token : Expanded(Tokens(before), macros)) {
@@ -185,7 +185,7 @@ KernelParameter ParseParameter(std::string_view text, const Macros& macros) {
     } else if (token == "*" || token == "[") {
       parameter.is_pointer = true;
     } else if (token == "const") {
-      // Behind the star it is of the pointer itself.
+      // A const behind the star qualifies the pointer itself.
       parameter.is_const = parameter.is_const || !parameter.is_pointer;
     } else if (!kIgnored.contains(token)) {
       words.push_back(std::move(token));
@@ -193,7 +193,7 @@ KernelParameter ParseParameter(std::string_view text, const Macros& macros) {
   }
   static const std::set<std::string_view> kParts = {"unsigned", "signed", "int",   "long",
                                                     "short",    "char",   "float", "double"};
-  // A lone word is a type without a name, as drivers tell types.
+  // A lone word is a type without a name, as drivers report types.
   const bool has_name = words.size() > 1 && !kParts.contains(words.back());
   if (has_name) {
     parameter.name = words.back();

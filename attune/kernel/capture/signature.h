@@ -1,4 +1,4 @@
-// What a source in OpenCL C or CUDA C++ says of the parameters of a kernel.
+// Parameters of a kernel, read from a source in OpenCL C or CUDA C++.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ struct KernelParameter {
   std::string name;  // Empty if it has none.
   std::string type;  // Without qualifiers and stars: "float4", "unsigned int".
   bool is_pointer = false;
-  bool is_const = false;  // Of a pointer: what it points to.
+  bool is_const = false;  // The pointee is const.
   SpoolAddress address = SpoolAddress::kPrivate;
 };
 
@@ -25,17 +25,16 @@ using Macros = std::map<std::string, std::string, std::less<>>;
 // `text`, one parameter, in which the names of `macros` stand for their values.
 KernelParameter ParseParameter(std::string_view text, const Macros& macros);
 
-// The parameters of the kernel `function`, with macros and types that the source itself gives other
-// names. It does what a reader of the text would do, and no more than that: nothing if the function
-// is not found as a kernel, which is how sources that make their names by macros look. Of an
-// instance of a template ("scale<float, 16>"), the parameters of the template stand for its
-// arguments.
+// The parameters of the kernel `function`, with macros and type aliases of the source resolved. It
+// reads text and expands nothing else: the result is empty if the function is not found as a
+// kernel, as in sources that build their names with macros. For an instance of a template
+// ("scale<float, 16>"), the parameters of the template stand for its arguments.
 std::optional<std::vector<KernelParameter>> ParseSignature(std::string_view source,
                                                            std::string_view function,
                                                            const Macros& macros);
 
-// What a value of `type` is made of: of "float4" and "float" f32. Nothing for types that attune has
-// not, structures among them.
+// The element type of `type`: f32 for "float4" and "float". Empty for types that attune lacks, such
+// as structures.
 std::optional<DataType> ElementOf(std::string_view type);
 
 }  // namespace attune::capture

@@ -67,7 +67,7 @@ TEST(SignatureTest, ParametersOfATemplateStandForItsArguments) {
               ElementsAre("private const unsigned int* x", "private U y", "private int n"));
   EXPECT_THAT(Parse(source, "f<std::pair<int, int>, 16, float>"),
               ElementsAre(testing::_, "private float y", "private int n"));
-  // Whatever a damaged source has.
+  // Any damage to a source is tolerated.
   for (const char* damaged :
        {"template <typename T __global__ void f(T x)", "template __global__ void f(int x)",
         "template <> __global__ void f(int x)", "template <<<< __global__ void f(int x)"}) {

@@ -1,6 +1,6 @@
-// What a program that is captured leaves behind, launch by launch, for `attune capture` to make
-// kernel files of: docs/formats/launch_spool.md. The preload library writes it, with nothing of
-// attune but this header.
+// The files that a captured program leaves, one per launch, for `attune capture` to turn into
+// kernel files: docs/formats/launch_spool.md. The preload library writes them and uses no other
+// part of attune than this header.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ enum class SpoolTag : uint32_t {
   kLanguage = 1,  // "opencl" or "cuda".
   kFunction = 2,
   kSource = 3,    // Text; empty if the program has none.
-  kBinary = 4,    // What was loaded where there is no source; absent where there is one.
-  kOptions = 5,   // Of the compiler, as the program wrote them, separated by blanks.
+  kBinary = 4,    // The loaded binary if there is no source; absent otherwise.
+  kOptions = 5,   // Compiler options as the program wrote them, separated by blanks.
   kDevice = 6,    // Its name.
   kFolder = 7,    // Where relative paths in the options begin.
   kGeometry = 8,  // SpoolGeometry.
   kNumber = 9,    // uint64_t: which launch of its kernel this is in its process, from 1.
-  // Of argument `index` each:
+  // One of each per argument `index`:
   kArgument = 10,  // SpoolArgument.
   kValue = 11,     // Its bytes, of a scalar.
   kName = 12,
-  kType = 13,    // As the compiler says it: "float*".
-  kBefore = 14,  // What a buffer held.
+  kType = 13,    // The compiler's name of the type: "float*".
+  kBefore = 14,  // Content of a buffer.
   kAfter = 15,   // The same behind the launch; absent if nothing changed.
   kHeader = 16,  // A header that the compiler was given: its name, a zero byte, its text.
 };
 
-// In front of each record, whose `size_bytes` bytes follow. Integers of the machine.
+// Precedes each record and its `size_bytes` bytes. Integers have the machine's byte order.
 struct SpoolRecord {
   SpoolTag tag = SpoolTag::kEnd;
   uint32_t index = 0;
@@ -47,8 +47,8 @@ struct SpoolGeometry {
   uint32_t has_local = 1;     // 0: the driver chose the work-group.
   uint64_t global[3] = {};    // Work-items.
   uint64_t local[3] = {};     // Work-items of a work-group.
-  uint64_t required[3] = {};  // What the source demands of `local`; 0 if it does not.
-  uint64_t shared_bytes = 0;  // Of dynamic shared memory.
+  uint64_t required[3] = {};  // `local` as the source requires it; 0 if it does not.
+  uint64_t shared_bytes = 0;  // Dynamic shared memory.
 };
 
 enum class SpoolArgumentKind : uint32_t {
@@ -62,7 +62,7 @@ enum class SpoolAddress : uint32_t { kUnknown = 0, kGlobal, kConstant, kLocal, k
 struct SpoolArgument {
   SpoolArgumentKind kind = SpoolArgumentKind::kScalar;
   SpoolAddress address = SpoolAddress::kUnknown;
-  uint32_t is_const = 0;  // Of a pointer, as far as the compiler says.
+  uint32_t is_const = 0;  // Pointee is const, as far as the compiler reports it.
   int32_t same_as = -1;   // An earlier argument that is the same buffer.
   uint64_t size_bytes = 0;
 };
@@ -74,7 +74,7 @@ inline constexpr const char* kLaunchEnding = ".launch";
 inline constexpr const char* kRefused = "refused";
 inline constexpr const char* kLaunches = "launches";
 
-// How `attune capture` tells the library what to do.
+// Variables by which `attune capture` controls the library.
 inline constexpr const char* kSpoolVariable = "ATTUNE_CAPTURE_SPOOL";  // A folder.
 // Names, by '\n': those of instances of templates have commas.
 inline constexpr const char* kKernelsVariable = "ATTUNE_CAPTURE_KERNELS";
@@ -82,7 +82,7 @@ inline constexpr const char* kLaunchVariable = "ATTUNE_CAPTURE_LAUNCH";  // From
 inline constexpr const char* kCountVariable = "ATTUNE_CAPTURE_COUNT";
 inline constexpr const char* kMaxBytesVariable = "ATTUNE_CAPTURE_MAX_BYTES";
 
-// Whether who asks for `wanted` means `kernel`, which may be an instance of a template.
+// True if `wanted` names `kernel`, which may be an instance of a template.
 inline bool IsMeant(std::string_view wanted, std::string_view kernel) {
   return kernel.starts_with(wanted) &&
          (kernel.size() == wanted.size() || kernel[wanted.size()] == '<');

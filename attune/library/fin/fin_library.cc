@@ -23,7 +23,7 @@ constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kMostDeadlineS = 7 * 24 * 3600;
 constexpr int kMostUnits = 4096;
 
-// Nothing for what is no whole number from 1 to `most`.
+// Empty unless `text` is a whole number from 1 to `most`.
 std::optional<int> NumberOf(std::string_view text, int most) {
   int number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -87,7 +87,7 @@ void FinLibrary::FindProgramAndBuild() {
     report_.available = true;
     report_.path = program->path();
     report_.build_id = program->build_id();
-    // What computes is the library beside it.
+    // The library beside it does the computing.
     const auto library =
         std::filesystem::path(report_.path).parent_path().parent_path() / "lib" / "libMIOpen.so";
     const auto content = ReadFile(library);
@@ -138,7 +138,7 @@ tl::expected<Outcome, Failure> FinLibrary::Time(const LibraryRun& run,
                                                 const KeptBuild& build) const {
   auto evaluated = Evaluate(Step::kFindEval, run, choice.solver, build);
   if (!evaluated) return tl::unexpected(std::move(evaluated.error()));
-  // MIOpen looks parameters up by itself: those that it has found are told, not those it was given.
+  // MIOpen looks parameters up by itself: it reports those that it has found, not its input.
   if (!choice.params.empty() && evaluated->outcome.params != choice.params) {
     return Fail(FailureKind::kRunFailed,
                 fmt::format("fin timed it with the parameters '{}' in the place of '{}'.",
@@ -176,7 +176,7 @@ tl::expected<std::optional<FoundCandidate>, Failure> FinLibrary::Search(
                             "of MIOpen's.",
                             Excerpt(choice->params), build->databases.size()));
   }
-  // What a search says of kernels and workspace is of the parameters before it.
+  // A search reports kernels and workspace for the parameters before it.
   auto timed = Time(run, *choice, *build);
   if (!timed) return tl::unexpected(std::move(timed.error()));
   if (!timed->kernels.empty()) build->kernels = std::move(timed->kernels);

@@ -33,8 +33,7 @@ struct FinSettings {
 
 class FinLibrary final : public Library {
  public:
-  // kInvalidArgument for settings that are none. A program that is missing is no failure: Report()
-  // says so.
+  // kInvalidArgument for invalid settings. A missing program is no failure: Report() reports it.
   static Result<std::unique_ptr<FinLibrary>> Open(const FinSettings& settings);
 
   std::string_view backend_name() const override { return kFinBackend; }

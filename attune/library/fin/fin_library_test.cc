@@ -93,10 +93,10 @@ TEST_F(FinLibraryTest, CandidatesAreCompiledAndTimedAndFailEachForItself) {
   EXPECT_EQ(cache.counters().stores, 2);
 }
 
-// What comes of a search of ConvAsm1x1U, and of the same of another solver beside it.
+// Results of a search of ConvAsm1x1U, and of the same for another solver beside it.
 class FinSearchTest : public FinLibraryTest {
  protected:
-  // Of all that are asked for, or of `some`.
+  // Searches all candidates, or `some`.
   std::vector<Qualified> Search(const std::string& faults, std::vector<Candidate> some = {}) {
     ::setenv("STAND_IN_FIN", faults.c_str(), 1);
     evaluator_.reset();
@@ -131,7 +131,7 @@ TEST_F(FinSearchTest, WhatIsFoundIsTheCandidateAndIsTimedAsIt) {
   EXPECT_EQ(results[0].trial.candidate, found_);
   EXPECT_EQ(AskedOf(results[0]), asked_[0]);
   EXPECT_DOUBLE_EQ(results[0].quick_ns, 0.25e6);
-  // Of what was found, and not of the default, as a search says.
+  // The workspace of the found parameters; the search reports that of the default.
   EXPECT_EQ(results[0].trial.workspace_bytes, 2048);
   const auto timer = evaluator_->StartTiming({&found_, 1});
   ASSERT_TRUE(timer.ok()) << timer.status().message();

@@ -20,7 +20,7 @@ constexpr const char* kRequestFile = "in.json";
 constexpr const char* kResponseFile = "out.json";
 constexpr const char* kDatabases = "db";
 constexpr const char* kCache = "cache";
-// Of all files of one user together.
+// Limit for all files of one user together.
 constexpr size_t kMostDatabaseBytes = size_t{64} << 20;
 
 Status WriteDatabases(const UserDatabases& databases, const std::filesystem::path& folder) {

@@ -17,7 +17,7 @@ namespace attune::fin {
 inline constexpr const char* kUsualProgram = "/opt/rocm/bin/fin";
 
 struct ProgramTerms {
-  int64_t deadline_ns = 600'000'000'000;  // Of each run.
+  int64_t deadline_ns = 600'000'000'000;  // For each run.
   std::string device = "0";  // An ordinal for HIP_VISIBLE_DEVICES, where one is needed.
   // Set for it beside those of this process, and beside those that are always set.
   ProcessVariables variables = {};
@@ -28,23 +28,23 @@ struct ProgramTerms {
 // empties.
 class Program {
  public:
-  // kNotFound if there is no such program that may be run.
+  // kNotFound if there is no such executable program.
   static Result<Program> Open(const std::string& path, ProgramTerms terms);
 
-  // The path, and the hash of the program: what records would depend on.
+  // The path, and the hash of the program: records depend on both.
   const std::string& path() const { return path_; }
   const std::string& build_id() const { return build_id_; }
 
   // One run. kUnavailable if it dies or ends with another status than 0, kDeadlineExceeded if it is
-  // killed for its time or because it was to go on no longer, each with its last words; kDataLoss
-  // if it ends well and answers nothing that can be read. As RequestFor.
+  // killed for its time or because the run was stopped, each with its last output; kDataLoss if it
+  // ends well without a readable answer. Otherwise errors as RequestFor.
   Result<Answer> Ask(const Question& question) const;
   // The same of a text that RequestFor made for `step` and the solvers `asked`.
   Result<Answer> AskText(const std::string& request, Step step,
                          const std::vector<std::string>& asked) const;
 
  private:
-  // What stands in one text, for what runs in one folder.
+  // The text of one command, and the databases for the folder in which it runs.
   struct Command {
     const std::string& request;
     Step step;

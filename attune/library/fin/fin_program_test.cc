@@ -1,4 +1,4 @@
-// `fin` as a real process, with every fault of it, through a program that stands in for it.
+// `fin` as a real process, with every fault of it, through a program that replaces it.
 #include "attune/library/fin/fin_program.h"
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Whether a process, which was killed, is there no more, or waits for nothing but its parent.
+// True if a killed process is gone, or only waits for its parent.
 bool Ends(pid_t process) {
   constexpr int64_t kPatienceNs = 10'000'000'000;
   const int64_t end_ns = SteadyNowNs() + kPatienceNs;
@@ -62,7 +62,7 @@ class FinProgramTest : public ::testing::Test {
     return question;
   }
 
-  // The evaluation of what `compiled` made.
+  // The evaluation of the kernels in `compiled`.
   static Question Evaluate(Step step, const Answer& compiled) {
     Question question = Ask(step);
     for (const Outcome& outcome : compiled.outcomes) {
@@ -170,7 +170,7 @@ TEST_F(FinProgramTest, EveryOutcomeThatIsNoneSaysWhyAndCostsNoOther) {
       Stand("GemmFwd1x1_0_1=not_evaluated").Ask(Evaluate(Step::kFindEval, *compiled));
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(FailureOf(*other, "GemmFwd1x1_0_1"), "Invoker not implemented");
-  // A text is a text, whatever it holds; nothing told is a failure.
+  // Any text is accepted as a text; a missing text is a failure.
   const auto refused = Stand("ConvAsm1x1U=refuses,GemmFwd1x1_0_1=missing")
                            .Ask(Ask(Step::kPerfCompile, {"ConvAsm1x1U", "GemmFwd1x1_0_1"}));
   ASSERT_TRUE(refused.ok());

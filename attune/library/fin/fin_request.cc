@@ -54,7 +54,7 @@ std::string Upper(std::string_view name) {
   return upper;
 }
 
-// With features as MITuna guesses them, which the compile steps need to be told.
+// With features as MITuna guesses them: the compile steps need them.
 std::string TargetIdOf(const std::string& arch) {
   if (arch == "gfx1030") return arch;
   return arch == "gfx900" ? arch + ":xnack-" : arch + ":sram-ecc+:xnack-";

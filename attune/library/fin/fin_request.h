@@ -1,4 +1,4 @@
-// What `fin` is asked. docs/formats/fin.md.
+// Requests to `fin`. docs/formats/fin.md.
 #pragma once
 
 #include <map>
@@ -15,31 +15,32 @@ namespace attune::fin {
 
 struct Question {
   Step step = Step::kApplicability;
-  std::string arch;       // As compilers call it: "gfx90a".
-  int compute_units = 0;  // Of the GPU.
-  Conv conv;              // Not of kSolvers.
+  std::string arch;  // As compilers call it: "gfx90a".
+  int compute_units = 0;
+  Conv conv;  // Not of kSolvers.
   // Those that are compiled; of an evaluation those that have something in `compiled`. Empty: all
   // that apply.
   std::vector<std::string> solvers = {};
-  // Of an evaluation: what the compile step of each solver made.
+  // For an evaluation: the kernels that each solver's compile step made.
   std::map<std::string, std::vector<KernelObject>> compiled = {};
-  // What MIOpen finds when it begins; no part of the text.
+  // MIOpen's databases at the start; not part of the text.
   UserDatabases databases = {};
 };
 
-// The text of one command. kUnsupported for what fin does not do as it is asked: a bias, padding of
-// the output, layouts or types that its commands have no words for, architectures that it throws
-// at; kInvalidArgument for an evaluation of nothing.
+// The text of one command. kUnsupported if fin cannot do it as asked: a bias, padding of the
+// output, layouts or types that its commands have no words for, architectures that it throws at;
+// kInvalidArgument for an evaluation without kernels.
 Result<std::string> RequestFor(const Question& question);
 
-// What a candidate is run with: its kernels, and where a search found its parameters.
+// Inputs of a candidate's run: its kernels, and the databases of a search that found its
+// parameters.
 struct KeptBuild {
   std::vector<KernelObject> kernels;
   UserDatabases databases = {};
 
   friend bool operator==(const KeptBuild&, const KeptBuild&) = default;
 };
-// As a text and back, as a kernel cache keeps it. kDataLoss for what is none.
+// As a text and back, for a kernel cache. kDataLoss if a text is invalid.
 std::string TextOf(const KeptBuild& build);
 Result<KeptBuild> KeptBuildOf(std::string_view text);
 

@@ -33,7 +33,7 @@ std::string_view WithoutStop(std::string_view sentence) {
   return sentence;
 }
 
-// The text of a field; empty for what is none.
+// The text of a field; empty if it is not a text.
 std::string TextAt(const Json& object, const char* field) {
   const auto found = object.find(field);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -44,7 +44,7 @@ bool TrueAt(const Json& object, const char* field) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-// A whole number that is not negative; nothing for what is none.
+// A whole number that is not negative; empty for anything else.
 std::optional<int64_t> SizeAt(const Json& object, const char* field) {
   const auto found = object.find(field);
   if (found == object.end() || !found->is_number_integer()) return std::nullopt;
@@ -92,7 +92,7 @@ std::string TakeKernels(const Json& json, Outcome& outcome) {
   }
   int64_t left_bytes = kMaxCodeBytesPerSolver;
   for (const Json& element : *found) {
-    // Before any of it is unpacked, which ends at what it says.
+    // Checked before any of it is unpacked; unpacking stops at this size.
     const int64_t code_bytes = SizeAt(element, "uncompressed_size").value_or(0);
     if (code_bytes > left_bytes) {
       return fmt::format("Its kernels have more than {} bytes of code together.",
@@ -106,7 +106,7 @@ std::string TakeKernels(const Json& json, Outcome& outcome) {
   return "";
 }
 
-// Empty, or why what was timed is no result.
+// Empty, or the reason why the time is no result.
 std::string TakeTime(const Json& json, Outcome& outcome) {
   const auto time = json.find("time");
   const bool is_number = time != json.end() && time->is_number();
@@ -123,7 +123,7 @@ std::string TakeTime(const Json& json, Outcome& outcome) {
   return "";
 }
 
-// Of a solver whose outcome is `json`, but for its name.
+// Reads the outcome of a solver from `json`, except its name.
 void TakeOutcome(const Json& json, Step step, Outcome& outcome) {
   outcome.algorithm = TextAt(json, "algorithm");
   outcome.is_tunable = TrueAt(json, "tunable");
@@ -131,7 +131,7 @@ void TakeOutcome(const Json& json, Step step, Outcome& outcome) {
   const char* const flag = NeedsDevice(step)            ? "evaluated"
                            : step == Step::kFindCompile ? "find_compiled"
                                                         : "perf_compiled";
-  // fin can leave the reason out, also of what failed.
+  // fin can leave the reason out, also for failures.
   const std::string reason = TextAt(json, "reason");
   if (!TrueAt(json, flag)) {
     outcome.failure = reason.empty() || reason == kSuccess

@@ -1,4 +1,4 @@
-// What `fin` answers, read and checked. docs/formats/fin.md.
+// Answers of `fin`, parsed and checked. docs/formats/fin.md.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace attune::fin {
 // A compiled program as `fin` names it. Its blob unpacks to code of its hash.
 struct KernelObject {
   std::string file;     // "conv1x1u.s"
-  std::string options;  // Of the compiler, as the solver gives them.
+  std::string options;  // Compiler options, as the solver passes them.
   std::string blob;     // bzip2 of the code object.
   std::string hash;     // MD5 of the code object.
   int64_t code_bytes = 0;
@@ -30,12 +30,12 @@ struct KernelObject {
 // for, as MIOpen looks for them. `arch` without features: "gfx90a".
 miopen::KernelRow RowOf(const KernelObject& kernel, std::string_view arch);
 
-// What came of one solver.
+// Result of one solver.
 struct Outcome {
   std::string solver;     // "ConvAsm1x1U"
-  std::string algorithm;  // "miopenConvolutionFwdAlgoDirect"; empty if it is not told.
+  std::string algorithm;  // "miopenConvolutionFwdAlgoDirect"; empty if not reported.
   bool is_tunable = false;
-  // Why it has not succeeded, in the words of `fin` or about them; empty if it has.
+  // Reason of a failure, in the words of `fin` or about them; empty on success.
   std::string failure;
   std::string params;           // Those that it was compiled or timed with; may be empty.
   double time_ms = 0;           // Positive and finite if an evaluation succeeded, else 0.
@@ -58,16 +58,16 @@ struct ListedSolver {
   friend bool operator==(const ListedSolver&, const ListedSolver&) = default;
 };
 
-// MIOpen's databases of one user: what searches found. Content of files by their path in the
-// folder.
+// MIOpen's databases of one user, with the results of searches. Content of files by their path in
+// the folder.
 using UserDatabases = std::map<std::string, std::string>;
 
 struct Answer {
-  std::string find_key;  // Of a find-db; empty where no outcomes are.
+  std::string find_key;  // Key in a find-db; empty without outcomes.
   std::vector<Outcome> outcomes;
-  std::vector<ListedSolver> solvers;    // Of kSolvers.
-  std::vector<std::string> applicable;  // Of kApplicability.
-  UserDatabases databases;              // After kPerfEval, whatever it left; not of the text.
+  std::vector<ListedSolver> solvers;    // Only for kSolvers.
+  std::vector<std::string> applicable;  // Only for kApplicability.
+  UserDatabases databases;              // All files left after kPerfEval; not of the text.
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -75,14 +75,14 @@ struct Answer {
 inline constexpr size_t kMaxResponseBytes = size_t{1} << 30;
 inline constexpr size_t kMaxSolvers = 4096;
 inline constexpr size_t kMaxKernelsPerSolver = 65536;
-// Of all kernels of a solver together, unpacked: some bytes of bzip2 may be a gigabyte of zeros.
+// For all kernels of a solver together, unpacked: some bytes of bzip2 may be a gigabyte of zeros.
 inline constexpr int64_t kMaxCodeBytesPerSolver = miopen::kMaxCodeBytes;
 
-// The answer to one command of `step`. An outcome that says that it succeeded, and has no time, a
-// time of 0, or a kernel that is damaged or missing, is one that failed, and says so: it costs no
-// other solver its outcome. `asked` (may be empty): each of them has an outcome in the end. The
-// environment of the process, which stands first in every answer and has its secrets, is not kept.
-// kDataLoss for what is no answer to one command of that step.
+// The answer to one command of `step`. An outcome that claims success, but has no time, a time of
+// 0, or a damaged or missing kernel, counts as failed with that reason; other solvers keep their
+// outcomes. `asked` (may be empty): the result has an outcome for each of them. The environment of
+// the process, which begins every answer and contains secrets, is not kept. kDataLoss for a text
+// that is no answer to one command of that step.
 Result<Answer> ParseResponse(std::string_view text, Step step,
                              const std::vector<std::string>& asked = {});
 

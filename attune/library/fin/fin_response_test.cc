@@ -111,7 +111,7 @@ TEST(FinResponse, NoSuccessIsBelievedWithoutAResult) {
     ASSERT_TRUE(answer.ok()) << answer.error().message();
     EXPECT_THAT(answer->outcomes[0].failure, HasSubstr("its time is "));
   }
-  // It forgets the reason of what is good, too.
+  // It also leaves the reason of good outcomes out.
   Json silent = EvaluatedJson("A");
   silent.erase("reason");
   EXPECT_TRUE(OnlyOutcome(silent).succeeded());
@@ -199,7 +199,7 @@ TEST(FinResponse, ListsOfSolversAreRead) {
   EXPECT_THAT(applicable->applicable, ElementsAre("A", "B"));
 }
 
-// What MIFin keeps of its own runs (src/tests), cut to one solver each.
+// Files that MIFin keeps of its own runs (src/tests), cut to one solver each.
 TEST(FinResponse, WhatTheRealOneWroteIsRead) {
   const auto searched = ParseResponse(
       R"([{"process_env":["HOME=/root"]},

@@ -17,12 +17,12 @@
 namespace attune::fin {
 namespace {
 
-// Of problems, whose solvers are remembered.
+// Limit on problems with remembered solvers.
 constexpr size_t kMostRemembered = 65536;
 // Between a solver and its parameters in a recipe; no name has a space.
 constexpr std::string_view kWith = " with ";
 
-// Which solvers apply. Thread-safe.
+// Solvers that apply. Thread-safe.
 class Applicability {
  public:
   explicit Applicability(std::optional<Program> program) : program_(std::move(program)) {}
@@ -65,7 +65,7 @@ class Applicability {
 
  private:
   const std::optional<Program> program_;
-  // Guards what follows; held while fin runs, so that it is asked once.
+  // Guards the next members; held while fin runs, so that each question is asked once.
   mutable std::mutex mutex_;
   mutable std::map<Fingerprint, std::vector<std::string>> known_;
   mutable std::optional<std::set<std::string>> tunable_;

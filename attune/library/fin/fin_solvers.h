@@ -11,13 +11,12 @@
 
 namespace attune::fin {
 
-// What `fin` is asked about `conv` for a GPU; the rest is left to be filled in.
+// A question to `fin` about `conv` on a GPU; the caller fills in the rest.
 Question QuestionFor(Step step, const Target& target, const Conv& conv);
 
-// `miopen.conv`, whose configs are all solvers that apply, each with the parameters that MIOpen
-// takes by default, and `miopen.conv-search`, whose configs are those of them that have parameters
-// to be searched for. So records and exports know them as they know those of databases. Without a
-// program nothing applies.
+// Two solvers: the configs of `miopen.conv` are all solvers that apply, each with MIOpen's default
+// parameters, and those of `miopen.conv-search` are the ones with parameters to search for. So
+// records and exports treat them like those of databases. Without a program nothing applies.
 SolverList FinSolvers(std::optional<Program> program);
 
 }  // namespace attune::fin

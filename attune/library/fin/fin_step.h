@@ -1,4 +1,4 @@
-// What AMD's `fin` can be asked about a convolution. docs/formats/fin.md.
+// Questions that AMD's `fin` answers about a convolution. docs/formats/fin.md.
 #pragma once
 
 #include <string_view>
@@ -6,21 +6,21 @@
 namespace attune::fin {
 
 enum class Step {
-  kSolvers,        // Which solvers there are; of no problem.
-  kApplicability,  // Which of them apply.
+  kSolvers,        // Lists all solvers; of no problem.
+  kApplicability,  // Lists the solvers that apply.
   kFindCompile,    // Compiles with the parameters of the databases, or those by default.
-  kFindEval,       // Times what was so compiled.
+  kFindEval,       // Times the kernels of the find compile step.
   kPerfCompile,    // Compiles every set of parameters.
   kPerfEval,       // Searches among them.
 };
 
 // "get_solvers", "miopen_find_compile".
 std::string_view Name(Step step);
-// Whether it needs the GPU.
+// True if it needs the GPU.
 bool NeedsDevice(Step step);
-// Whether its answer has an outcome for each solver.
+// True if its answer has an outcome for each solver.
 bool IsPerSolver(Step step);
-// Of an evaluation: what it evaluates. REQUIRES: NeedsDevice(step).
+// The compile step of an evaluation. REQUIRES: NeedsDevice(step).
 Step CompileOf(Step step);
 
 }  // namespace attune::fin

@@ -259,7 +259,7 @@ TEST(BatchNormTest, TheReferenceIsTheDefinition) {
     const Computed computed = ComputeReference(problem, random);
     const BatchNormOperands at = OperandsOf(norm);
     const Definition right(norm, computed.inputs);
-    double mean = 0;  // Of the group. Errors grow with it.
+    double mean = 0;  // Mean of the group. Errors grow with it.
     const auto expect = [&](int position, size_t element, double wanted) {
       if (position < 0 || computed.results[static_cast<size_t>(position)].empty()) return;
       EXPECT_NEAR(computed.results[static_cast<size_t>(position)][element], wanted,
@@ -341,7 +341,7 @@ GroupStatistics WelfordStatistics(const std::vector<float>& x) {
   return {parts[0].mean, parts[0].squares / static_cast<float>(x.size())};
 }
 
-// Groups of a problem, with the errors of statistics as parts of what is tolerated.
+// Groups of a problem, with the errors of statistics as parts of the tolerance.
 class ToleratedStatistics {
  public:
   ToleratedStatistics(const BatchNorm& norm, uint64_t seed)

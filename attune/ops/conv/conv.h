@@ -21,8 +21,8 @@ enum class ConvDirection {
 
 enum class ConvMode {
   kConvolution,
-  // The forward of this problem is the backward-data of the plain one whose output is this x and
-  // whose input is this y; weights are (in_channels, out_channels/groups, ...).
+  // The forward of this problem is the backward-data of the plain one with this x as its output and
+  // this y as its input; weights are (in_channels, out_channels/groups, ...).
   kTransposed,
 };
 

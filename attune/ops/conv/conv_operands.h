@@ -1,4 +1,4 @@
-// Which of the operands of a convolution is which tensor.
+// Maps the operands of a convolution to tensors.
 #pragma once
 
 #include <cstddef>

@@ -103,7 +103,7 @@ bool BiasSwitch(View text, ConvFlags& flags) {
   return true;
 }
 
-// Flags that say how to run or check, not what: validated and dropped.
+// Flags of execution or checking, not of the problem: validated and dropped.
 bool AnyInteger(View text, ConvFlags&) { return IsDriverInteger(text); }
 bool AnyText(View, ConvFlags&) { return true; }
 bool PositiveInteger(View text, ConvFlags&) {
@@ -179,8 +179,8 @@ bool AllOnes(const ConvFlags& flags, const Spatial& values) {
                      [](int64_t value) { return value == 1; });
 }
 
-// MIOpenDriver's "same" is half of what is missing, rounded down on both sides; it takes effect
-// only without dilation (or for a filter of one element) and only in the plain mode.
+// MIOpenDriver's "same" pads half of the missing extent, rounded down on both sides; it takes
+// effect only without dilation (or for a filter of one element) and only in the plain mode.
 void ApplyPadMode(ConvFlags& flags) {
   const bool undilated = AllOnes(flags, flags.dilation) || AllOnes(flags, flags.filter);
   if (flags.transposed || !undilated || flags.pad_mode == "default") return;
@@ -194,7 +194,7 @@ void ApplyPadMode(ConvFlags& flags) {
 
 View DefaultLayout(const ConvFlags& flags) { return flags.spatial_rank == 3 ? "ncdhw" : "nchw"; }
 
-// What a Conv has no field for.
+// True if any flag has a value that a Conv cannot express.
 bool IsBeyondConv(const ConvFlags& flags, View type) {
   const bool casts = flags.in_cast != "-1" || flags.weights_cast != "-1" || flags.out_cast != "-1";
   const bool foreign_layout =
@@ -229,14 +229,14 @@ Conv ConvOf(const ConvFlags& flags, View type, ConvDirection direction) {
   return conv;
 }
 
-// The same sizes and directions with only what every Conv can have.
+// The same sizes and directions with only the fields of a Conv.
 Conv PlainConvOf(const ConvFlags& flags, ConvDirection direction) {
   ConvFlags plain = flags;
   plain.in_layout = plain.weights_layout = plain.out_layout = DefaultLayout(flags);
   return ConvOf(plain, "f32", direction);
 }
 
-// The keys of the plain convolution, then what makes it more than that.
+// The keys of the plain convolution, then those that a Conv lacks.
 OtherOp VariantOf(const ConvFlags& flags, View type, ConvDirection direction) {
   OtherOp other;
   other.op = "conv_variant";

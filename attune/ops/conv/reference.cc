@@ -376,8 +376,8 @@ std::unique_ptr<ProductSource> SourceOf(const Conv& conv, std::vector<Values> in
   return std::make_unique<LargeFromSmall<Values, Output>>(conv, std::move(inputs), output);
 }
 
-// F(4x4, 3x3) loses about 10 times what direct summation loses (Lavin and Gray, table 6, and our
-// own test with k from 9 to 4608).
+// F(4x4, 3x3) loses about 10 times the accuracy that direct summation loses (Lavin and Gray, table
+// 6, and our own test with k from 9 to 4608).
 constexpr double kWinogradGrowth = 16;
 
 // True if libraries have Winograd's algorithm for `conv`: two filter extents of 3 or more, no

@@ -65,8 +65,8 @@ ScalarClass ClassOf(double value) {
 
 Transpose TransposeOf(bool transposed) { return transposed ? Transpose::kYes : Transpose::kNo; }
 
-// MIOpenDriver's matrices are row-major and packed unless it is told otherwise. A row-major product
-// is the column-major product of the same memory with A and B swapped: C^T = B^T A^T.
+// MIOpenDriver's matrices are row-major and packed by default. A row-major GEMM is the column-major
+// GEMM of the same memory with A and B swapped: C^T = B^T A^T.
 Gemm GemmOf(const GemmFlags& flags, DataType type) {
   Gemm gemm;
   const bool swap = !flags.column_major;

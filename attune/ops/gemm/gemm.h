@@ -46,8 +46,8 @@ struct Gemm {
   int64_t stride_a = 0;
   int64_t stride_b = 0;
   int64_t stride_c = 0;
-  DataType type = DataType::kF32;    // Of A and B.
-  DataType c_type = DataType::kF32;  // Of C and bias.
+  DataType type = DataType::kF32;    // Type of A and B.
+  DataType c_type = DataType::kF32;  // Type of C and bias.
   MathMode math = MathMode::kStrict;
   ScalarClass alpha = ScalarClass::kOne;
   ScalarClass beta = ScalarClass::kZero;  // With kZero, C is not read and may hold NaN.

@@ -84,7 +84,7 @@ class GemmSource final : public ProductSource {
     int64_t k_stride, other_stride;
   };
 
-  // Whichever index is contiguous in memory runs innermost: strided reads cost more than strided
+  // The index that is contiguous in memory runs innermost: strided reads cost more than strided
   // writes.
   static void Gather(const Strided& matrix, Range ks, Range others, double* panel,
                      int64_t row_stride) {
@@ -111,7 +111,7 @@ class GemmSource final : public ProductSource {
   double alpha_;
   double beta_;
   Output output_;
-  size_t bias_ = 0;  // Of inputs_; 0: none.
+  size_t bias_ = 0;  // Index in inputs_; 0: none.
   size_t initial_ = 0;
 };
 
