@@ -1,4 +1,4 @@
-// Any database of MIOpen's, told by its name.
+// Any database of MIOpen, identified by its file name.
 #pragma once
 
 #include <filesystem>
@@ -14,19 +14,19 @@
 
 namespace attune::miopen {
 
-// A sound kernel without its code, which may be large.
+// A valid kernel without its code, which may be large.
 struct KernelEntry {
   std::string name;
   std::string options;
   std::string hash;
-  uint64_t id = 0;  // Of its row.
+  uint64_t id = 0;  // Row id.
 };
 using KernelList = std::vector<KernelEntry>;
 
 struct Database {
   std::filesystem::path path;
   FileName name;
-  Findings findings;  // Of this file alone.
+  Findings findings;  // Findings in this file alone.
   std::variant<FindDb, PerfTables, KernelList> content;
 
   const FindDb* find_db() const { return std::get_if<FindDb>(&content); }
@@ -34,13 +34,13 @@ struct Database {
   const KernelList* kernels() const { return std::get_if<KernelList>(&content); }
 };
 
-// kInvalidArgument for a pipe or a device, whose reader may wait for ever. What is not there or is
-// a folder is told by whoever reads it.
+// kInvalidArgument for a pipe or a device, because reading it may block for ever. The reader itself
+// reports missing files and folders.
 Status CheckNoPipe(const std::filesystem::path& path);
 
-// Reads all of it, and unpacks each kernel to see whether it is what its hash says. A text perf-db
-// is one target without a name. Fails as ParseFileName and CheckNoPipe do, as a file that cannot be
-// read, and for a database of other tables; what is wrong inside is a finding.
+// Reads all of it, and unpacks each kernel to compare it with its hash. A text perf-db is one
+// target without a name. Fails as ParseFileName and CheckNoPipe do, as a file that cannot be read,
+// and for a database of other tables; defects inside are findings.
 Result<Database> ReadDatabase(const std::filesystem::path& path);
 
 }  // namespace attune::miopen

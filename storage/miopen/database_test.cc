@@ -85,7 +85,7 @@ TEST_F(ReadDatabaseTest, WhatBzip2PackedIsTheSameDatabase) {
   EXPECT_EQ(packed_kernels.kernels()->size(), kernels.kernels()->size());
 }
 
-// What a MIOpen has written to says so, and its log may be folded into it and gone.
+// A database that MIOpen has written to is in WAL mode; its log may be folded in and gone.
 TEST_F(ReadDatabaseTest, APackedDatabaseThatHadALogIsRead) {
   const auto path = CopyOf("gfx906_60.db");
   Run(path, "PRAGMA journal_mode=WAL; UPDATE perf_db SET params = 'new'");

@@ -26,7 +26,7 @@ bool IsHash(std::string_view text) {
   return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// The row, or why it is none.
+// The row, or why it is invalid.
 Result<KernelRow> RowOf(const SqliteStatement& columns) {
   KernelRow row;
   row.id = std::max<int64_t>(columns.Integer(0).value_or(0), 0);
@@ -75,7 +75,7 @@ class TableWriter : public KernelWriter {
 
  private:
   SqliteFile file_;
-  std::optional<SqliteStatement> insert_;  // Gone before the file is.
+  std::optional<SqliteStatement> insert_;  // Destroyed before the file.
 };
 
 Status VisitRows(SqliteFile& file, Findings& findings,
@@ -85,7 +85,7 @@ Status VisitRows(SqliteFile& file, Findings& findings,
       SqliteStatement rows,
       file.Prepare("SELECT id, kernel_name, kernel_args, kernel_blob, kernel_hash, "
                    "uncompressed_size FROM kern_db ORDER BY id"));
-  // MIOpen's own index allows each once, and a file of others may lack it.
+  // MIOpen's own index allows each once, but a file of other programs may lack it.
   std::map<std::pair<std::string, std::string>, int64_t> row_of;
   for (;;) {
     ATTUNE_ASSIGN_OR_RETURN(const bool has_row, rows.Next());
@@ -112,7 +112,7 @@ Status VisitRows(SqliteFile& file, Findings& findings,
 Status ReadKernels(const std::filesystem::path& path, Findings& findings,
                    const std::function<Status(const KernelRow&)>& visit) {
   ATTUNE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::OpenToRead(path));
-  // What the visitor says is of something else than this file.
+  // An error of the visitor is not about this file, so it gets no context.
   Status visited;
   const Status read = VisitRows(file, findings, [&](const KernelRow& row) {
     visited = visit(row);

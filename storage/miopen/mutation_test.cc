@@ -1,5 +1,5 @@
 // One random value of a SQLite database replaced, a thousand times over: reported with the id of
-// its row, or read as it now stands. No other row changes.
+// its row, or read in its new form. No other row changes.
 
 #include <map>
 #include <set>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kMutations = 1000;
 
-// What the tables say, in SQL: the key of each configuration with the solvers and parameters under
-// it, by id.
+// The content of the tables, in SQL: the key of each configuration with its solvers and parameters,
+// by id.
 constexpr const char* kKeys =
     "SELECT id, spatial_dim||'x'||in_channels||'x'||in_h||'x'||in_w||'x'||in_d||'x'||fil_h||'x'||"
     "fil_w||'x'||fil_d||'x'||out_channels||'x'||batchsize||'x'||pad_h||'x'||pad_w||'x'||pad_d||'x'|"
@@ -29,13 +29,13 @@ constexpr const char* kKeys =
     "dilation_d||'x'||bias||'x'||group_count||'x'||layout||'x'||data_type||'x'||direction FROM "
     "config ORDER BY id";
 constexpr const char* kItems = "SELECT id, config||'='||solver||':'||params FROM perf_db";
-// Of version 1.0.0, whose rows have the GPU.
+// Version 1.0.0, in which each row names the GPU.
 constexpr const char* kItemsOfGpus =
     "SELECT id, arch||' '||num_cu||' '||config||'='||solver||':'||params FROM perf_db";
 
 class TableMutationTest : public DatabaseTest {
  protected:
-  // "UPDATE config SET in_h = 'abc' WHERE id = 7", of a row and a column that there are.
+  // "UPDATE config SET in_h = 'abc' WHERE id = 7", for an existing row and column.
   static std::string RandomChange(const std::map<std::string, std::vector<std::string>>& columns,
                                   const std::map<std::string, std::vector<std::string>>& ids,
                                   Random& random) {
@@ -83,7 +83,7 @@ class TableMutationTest : public DatabaseTest {
     return by_id;
   }
 
-  // Of what `about` is in the reason of.
+  // Rows with a finding whose reason contains `about`.
   static std::set<uint64_t> ReportedIds(const Findings& findings, std::string_view about) {
     std::set<uint64_t> ids;
     for (const Finding& finding : findings.kept()) {
@@ -111,7 +111,7 @@ class TableMutationTest : public DatabaseTest {
   }
 };
 
-// What `tables` have, as the statements above say it; the GPU is said of version 1.0.0 alone.
+// The content of `tables`, as the statements above print it. Only version 1.0.0 prints the GPU.
 struct Contents {
   std::map<uint64_t, std::string> keys;  // By the id of the row.
   std::multiset<std::string> items;
@@ -138,7 +138,7 @@ Contents ContentsOf(const PerfTables& tables) {
   return contents;
 }
 
-// Of a sample whose items `items_sql` lists.
+// For a sample with the items that `items_sql` lists.
 class PerfMutationTest : public TableMutationTest {
  protected:
   void CheckMutations(const std::string& sample, const char* items_sql, uint64_t seed) {
@@ -160,14 +160,14 @@ class PerfMutationTest : public TableMutationTest {
   }
 
  private:
-  // Whether anything was reported of a row.
+  // Returns true if any row has a finding.
   static bool CheckReading(const std::filesystem::path& path, const char* items_sql) {
     Findings findings;
     const auto read = ReadPerfTables(path, findings);
     EXPECT_TRUE(read.ok()) << read.status().message();
     if (!read.ok()) return false;
     std::set<uint64_t> bad_keys = ReportedIds(findings, "table config");
-    // All of whose parameters were left out.
+    // Configurations that lost all their parameters.
     for (const Finding& finding : findings.kept()) {
       if (finding.kind == FindingKind::kUnusedConfig) bad_keys.insert(finding.line);
     }
@@ -181,7 +181,7 @@ class PerfMutationTest : public TableMutationTest {
     const auto items = ById(Run(path, items_sql));
     for (const auto& [id, item] : items) {
       const auto found = contents.items.find(item);
-      // What was reported may be there nevertheless: a solver that MIOpen does not have.
+      // An item with a finding may be kept nevertheless: one of a solver that MIOpen does not have.
       EXPECT_TRUE(found != contents.items.end() || bad_items.contains(id)) << item;
       if (found != contents.items.end()) contents.items.erase(found);
     }

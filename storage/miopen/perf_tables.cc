@@ -33,7 +33,7 @@ constexpr std::string_view kIdColumn[] = {"id"};
 constexpr std::string_view kPerfColumns[] = {"id", "solver", "config", "params"};
 constexpr std::string_view kGpuColumns[] = {"arch", "num_cu"};
 
-// What MIOpen's own files say of their tables, to the letter.
+// The table definitions of MIOpen's own files, to the letter.
 constexpr std::string_view kConfigSql =
     "CREATE TABLE `config` (`id` INTEGER PRIMARY KEY ASC,`layout` TEXT NOT NULL,`data_type` TEXT "
     "NOT NULL,`direction` TEXT NOT NULL,`spatial_dim` INT NOT NULL,`in_channels` INT NOT "
@@ -78,7 +78,7 @@ class TableReader {
     int64_t id = 0;
     std::string key;
   };
-  // Of one target: items by the place of their configuration.
+  // Items of one target by the index of their configuration.
   using Items = std::vector<std::vector<PerfItem>>;
 
   void Found(FindingKind kind, int64_t id, std::string reason) {
@@ -122,7 +122,7 @@ class TableReader {
     }
   }
 
-  // What is of a wrong type is left empty, so that the key is none.
+  // A value of the wrong type is left empty, so that the key is invalid.
   static std::string KeyText(const SqliteStatement& row) {
     std::string key;
     for (size_t i = 0; i < std::size(kKeyColumns); ++i) {
@@ -177,26 +177,26 @@ class TableReader {
     Keep(target, place->second, {std::string(*solver), std::string(*params)}, id);
   }
 
-  // Printable, and nothing that ends a field in MIOpen's texts.
+  // Printable, and without separators of MIOpen's texts.
   static bool IsName(std::string_view solver) {
     return !solver.empty() && std::all_of(solver.begin(), solver.end(), [](char c) {
       return c >= ' ' && c <= '~' && std::string_view(":;=,").find(c) == std::string_view::npos;
     });
   }
 
-  // As MIOpen and SQLite number rows: from 1 on. 0 for anything else.
+  // Row numbers of MIOpen and SQLite: from 1 on. 0 for anything else.
   static int64_t IdOf(const SqliteStatement& row) {
     return std::max<int64_t>(row.Integer(0).value_or(0), 0);
   }
 
-  // The name of the GPU of a row; empty if there is none of such columns.
+  // The name of the GPU of a row; empty if no GPU has such columns.
   static std::string TargetOf(const SqliteStatement& row) {
     const auto arch = row.Text(4);
     const auto units = row.Integer(5);
     if (!arch || !units || *units < 1 || *units > kMostUnits) return {};
     const std::string target = TargetName({std::string(*arch), "", static_cast<int>(*units)});
     const auto gpu = ParseTargetName(target);
-    // "gfx90" with 0xa68 units has the name of "gfx90a" with 0x68.
+    // "gfx90" with 0xa68 units has the same name as "gfx90a" with 0x68.
     const bool is_same =
         gpu.ok() && gpu->arch + gpu->features == *arch && gpu->compute_units == *units;
     return is_same ? target : "";
@@ -223,7 +223,7 @@ class TableReader {
       TargetPerfDb& db = tables.targets.emplace_back();
       db.target = target;
       for (size_t i = 0; i < configs_.size(); ++i) {
-        // Who shares the table with others has no configurations of its own.
+        // A target that shares the table with others keeps only configurations with items.
         if (is_for_all && items[i].empty()) continue;
         db.db.records.push_back(
             {configs_[i].key, std::move(items[i]), static_cast<uint64_t>(configs_[i].id)});

@@ -13,13 +13,13 @@
 namespace attune::miopen {
 
 enum class PerfSchema {
-  kOneForAll,     // 1.0.0: one file, rows have the GPU.
+  kOneForAll,     // 1.0.0: one file; each row names its GPU.
   kOneForTarget,  // 1.1.0: a file for each GPU.
 };
 
-// What a file has for one GPU.
+// The part of a file for one GPU.
 struct TargetPerfDb {
-  std::string target;  // "gfx906_60"; empty under kOneForTarget, where the name of the file has it.
+  std::string target;  // "gfx906_60"; empty under kOneForTarget, where the file name has it.
   PerfDb db;           // Under PerfKeyForm::kPerfKey.
 };
 
@@ -28,12 +28,12 @@ struct PerfTables {
   std::vector<TargetPerfDb> targets;  // Sorted by target; exactly one under kOneForTarget.
 };
 
-// Rows that cannot be are left out and are findings of their ids. kInvalidArgument for a database
-// whose tables lack what MIOpen looks for.
+// Impossible rows are left out, with findings of their ids. kInvalidArgument for a database without
+// the tables that MIOpen needs.
 Result<PerfTables> ReadPerfTables(const std::filesystem::path& path, Findings& findings);
 
-// Replaces `path`. kInvalidArgument for several targets under kOneForTarget, or one under
-// kOneForAll that is no name of a GPU.
+// Replaces `path`. kInvalidArgument for several targets under kOneForTarget, or for an invalid GPU
+// name under kOneForAll.
 Status WritePerfTables(const std::filesystem::path& path, const PerfTables& tables);
 
 }  // namespace attune::miopen

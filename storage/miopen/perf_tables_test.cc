@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What MIOpen asks of `PRAGMA table_info` before it uses a database.
+// MIOpen checks these with `PRAGMA table_info` before it uses a database.
 const std::vector<std::string> kConfigColumns = {
     "id",          "layout",     "data_type",     "direction",     "spatial_dim",
     "in_channels", "in_h",       "in_w",          "in_d",          "fil_h",
@@ -24,7 +24,7 @@ const std::vector<std::string> kConfigColumns = {
     "pad_w",       "pad_d",      "conv_stride_h", "conv_stride_w", "conv_stride_d",
     "dilation_h",  "dilation_w", "dilation_d",    "bias",          "group_count"};
 
-// Target, key and items: everything but where a record stood.
+// Target, key and items: everything but the position of a record.
 std::map<std::string, std::vector<PerfItem>> RecordsOf(const PerfTables& tables) {
   std::map<std::string, std::vector<PerfItem>> records;
   for (const TargetPerfDb& target : tables.targets) {
@@ -54,7 +54,7 @@ class PerfTablesTest : public DatabaseTest {
     return ReadPerfTables(path, findings).status();
   }
 
-  // The findings of a sample after `sql`.
+  // The findings for a sample after running `sql`.
   std::vector<std::string> PlacesAfter(const std::string& sql,
                                        const std::string& sample = "gfx906_60.db") const {
     const std::filesystem::path path = CopyOf(sample);
@@ -214,7 +214,7 @@ TEST_F(PerfTablesTest, WhatOnlyLooksLikeATableIsRefused) {
 }
 
 TEST_F(PerfTablesTest, RowsWithValuesThatTheirColumnsCannotHaveAreLeftOut) {
-  // Of table perf_db.
+  // Table perf_db.
   for (const std::string change :
        {"solver = ''", "solver = 'a;b'", "solver = 'a:b'", "solver = 'a,b'", "solver = 'a=b'",
         "solver = X'41'", "solver = 'a' || char(10)", "params = ''", "params = '1;2'",
@@ -257,7 +257,7 @@ TEST_F(PerfTablesTest, RowsOfNoGpuAreLeftOut) {
   for (const std::string change :
        {"arch = ''", "arch = 'sm_90'", "arch = X'31'", "num_cu = 0", "num_cu = -60",
         "num_cu = '60x'", "num_cu = 1000000", "num_cu = 4294967356", "arch = 'gfx906_6'",
-        // Named as gfx90a with 104 units would be.
+        // Has the name of a gfx90a with 104 units.
         "arch = 'gfx90', num_cu = 2664"}) {
     EXPECT_THAT(PlacesAfter("UPDATE perf_db SET " + change + " WHERE id = 2", "miopen.db"),
                 ElementsAre("2 bad_row"))

@@ -1,4 +1,4 @@
-// The perf-dbs that MIOpen ships, where they are at hand: read, and written again.
+// The perf-dbs that MIOpen ships, if available: read, and written again.
 
 #include <cstdlib>
 #include <string>
@@ -21,7 +21,7 @@ class ShippedPerfDbTest : public DatabaseTest {
     size_t configs;
     size_t rows;
     uint64_t unused;
-    // Whose pictures have a height of -5; counted among the above, and left out.
+    // Configurations with an image height of -5; included in the above, and left out.
     uint64_t bad_configs;
     uint64_t bad_rows;
   };
@@ -49,7 +49,7 @@ class ShippedPerfDbTest : public DatabaseTest {
 
     const auto again = folder_ / ("again_" + expected.name);
     ASSERT_TRUE(WritePerfTables(again, *tables).ok());
-    // No row of either that the other lacks, but for those.
+    // Both have the same rows, except for those.
     const std::string join =
         "SELECT solver, params, layout, data_type, direction, spatial_dim, in_channels, in_h, "
         "in_w, "

@@ -38,10 +38,10 @@ Status ErrorOf(sqlite3* database, int error) {
   return {CodeFor(error), fmt::format("SQLite says: {}.", sqlite3_errmsg(database))};
 }
 
-// Whether the database says that it has a log (WAL), and has none: nobody has it open, and all of
-// it is in the file. SQLite would make the log, to read alone, too.
+// Returns true if the header names a log (WAL) that does not exist: no process has the database
+// open, and the file is complete. SQLite would create the log even for reading.
 bool IsWholeWithoutLog(const std::filesystem::path& path) {
-  constexpr std::streamoff kReadVersion = 19;  // Its place in the header.
+  constexpr std::streamoff kReadVersion = 19;  // Its offset in the header.
   std::ifstream file(path, std::ios::binary);
   file.seekg(kReadVersion);
   if (file.get() != 2) return false;
@@ -131,7 +131,7 @@ Result<SqliteFile> SqliteFile::OpenToRead(const std::filesystem::path& path) {
   }
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  // Reads the first page, which tells whether this is a database at all.
+  // Reads the first page, which fails if the file is no database.
   if (Status status = file.Execute("PRAGMA schema_version"); !status.ok()) return status;
   if (Status status = file.CheckPages(); !status.ok()) return status;
   return file;
@@ -142,13 +142,13 @@ Result<SqliteFile> SqliteFile::Create(const std::filesystem::path& path) {
   std::filesystem::path temporary = path;
   temporary += fmt::format(".tmp.{}", ::getpid());
   {
-    // SQLite would ask no umask for more than 0644 either, but would take a file that is there.
+    // SQLite would create the file with at most 0644 too, but would accept an existing one.
     const UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!fd.valid()) return SystemError("create", path);
   }
   file.temporary_ = temporary;
   ATTUNE_RETURN_IF_ERROR(file.Open(temporary, SQLITE_OPEN_READWRITE));
-  // Nobody sees it before it is whole.
+  // No other process sees the file before it is complete, so it needs no journal.
   ATTUNE_RETURN_IF_ERROR(file.Execute("PRAGMA journal_mode=OFF"));
   ATTUNE_RETURN_IF_ERROR(file.Execute("PRAGMA synchronous=OFF"));
   ATTUNE_RETURN_IF_ERROR(file.Execute("BEGIN"));
@@ -173,8 +173,8 @@ Status SqliteFile::OpenUnpacked(const std::filesystem::path& path) {
   ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadUnpacked(path, kLargestUnpackedBytes));
   unpacked_ = std::make_unique<std::string>(std::move(content));
   ATTUNE_RETURN_IF_ERROR(Open(":memory:", SQLITE_OPEN_READWRITE));
-  // Nothing can read a log beside memory, so SQLite refuses a database that says that it has one.
-  // What was packed without its log is whole without it.
+  // A database in memory cannot have a log, so SQLite refuses one whose header names a log. A
+  // database packed without its log is complete.
   constexpr size_t kWriteVersion = 18;
   constexpr size_t kReadVersion = 19;
   if (unpacked_->size() > kReadVersion && (*unpacked_)[kReadVersion] == 2) {

@@ -15,23 +15,23 @@
 
 namespace attune::miopen {
 
-// A prepared statement. Gone before its file is.
+// A prepared statement. Must be destroyed before its file.
 class SqliteStatement {
  public:
   SqliteStatement(sqlite3* database, sqlite3_stmt* statement)
       : database_(database), statement_(statement) {}
 
-  // Values of the next run, from the first parameter on.
+  // Binds values of the next run, from the first parameter on.
   SqliteStatement& Bind(int64_t value);
   SqliteStatement& Bind(std::string_view text);
   SqliteStatement& BindBlob(std::string_view bytes);
 
-  // Whether there is a row. Views of the row before are invalid then.
+  // False after the last row. Invalidates views of the row before.
   Result<bool> Next();
   // Runs a statement without rows and makes it ready for new values.
   Status Run();
 
-  // Of the row, by the type that it is stored with; nothing if it has another one.
+  // A value of the row by the type that it is stored with; nothing if the type differs.
   std::optional<int64_t> Integer(int column) const;
   std::optional<std::string_view> Text(int column) const;
   std::optional<std::string_view> Blob(int column) const;
@@ -49,12 +49,12 @@ class SqliteStatement {
 class SqliteFile {
  public:
   // Nothing in the file is run: no function that a schema names, no view. kNotFound, kUnavailable;
-  // kDataLoss for what is no SQLite database, and for one with pages that are damaged, missing or
-  // in use twice: rows would be lost without a word, or come again without an end.
+  // kDataLoss for a file that is no SQLite database, or has pages that are damaged, missing or in
+  // use twice: rows would be lost without a word, or come again without an end.
   static Result<SqliteFile> OpenToRead(const std::filesystem::path& path);
   // A file that bzip2 packed is unpacked into memory, up to kLargestUnpackedBytes.
   static constexpr size_t kLargestUnpackedBytes = size_t{4} << 30;
-  // A new database in place of what is at `path`, where it appears with Commit().
+  // Creates a database that replaces the file at `path` with Commit().
   static Result<SqliteFile> Create(const std::filesystem::path& path);
   SqliteFile(SqliteFile&& other) noexcept = default;
   SqliteFile& operator=(SqliteFile&&) = delete;
@@ -63,13 +63,13 @@ class SqliteFile {
   Result<SqliteStatement> Prepare(std::string_view sql);
   Status Execute(const std::string& sql);
 
-  // Ok if `table` is a table, no view and nothing virtual, that has all of `columns`, none of them
+  // Ok if `table` is a plain table, neither a view nor virtual, with all of `columns`, none of them
   // generated; else kDataLoss.
   Status CheckTable(std::string_view table, std::span<const std::string_view> columns);
-  // Whether `table` has a column of that name.
+  // Returns true if `table` has a column of that name.
   Result<bool> HasColumn(std::string_view table, std::string_view column);
 
-  // Of a created one: syncs it and renames it to its place. Mode 0644 less the umask.
+  // For a created database: syncs it and renames it to its path. Mode 0644 less the umask.
   Status Commit();
 
  private:
@@ -83,8 +83,8 @@ class SqliteFile {
   Status CheckPages();
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;        // Of a created one, until it is committed.
-  std::unique_ptr<std::string> unpacked_;  // What database_ reads if the file is packed.
+  std::filesystem::path temporary_;        // For a created database, until it is committed.
+  std::unique_ptr<std::string> unpacked_;  // database_ reads this if the file is packed.
   std::unique_ptr<sqlite3, Close> database_;
 };
 

@@ -70,7 +70,7 @@ TEST_F(SqliteFileTest, NothingIsMadeBesideADatabaseWithoutItsLog) {
   ASSERT_EQ(sqlite3_exec(writer, "PRAGMA journal_mode=WAL; UPDATE perf_db SET params = 'new'",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);
-  sqlite3_close(writer);  // Which puts all into the file, and removes the log.
+  sqlite3_close(writer);  // Closing moves everything into the file, and removes the log.
   std::set<std::string> before;
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
     before.insert(entry.path().filename());

@@ -30,8 +30,7 @@ struct flock LockOf(short type, int64_t byte) {
 
 Result<AliveMark> AliveMark::Set(const std::string& database, int64_t byte) {
   const std::string path = PathOf(database);
-  // A lock that others may have too needs no right to write, so that the file may be another
-  // user's.
+  // A shared lock needs no right to write, so that the file may be another user's.
   UniqueFd file = OpenFile(path, O_RDONLY | O_CREAT | O_NOFOLLOW, kReadByAll);
   struct flock lock = LockOf(F_RDLCK, byte);
   if (file.valid() && ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {

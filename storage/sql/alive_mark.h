@@ -1,4 +1,4 @@
-// How a process tells the others that it lives and is still at something in a database.
+// Lets a process show the others that it lives and still works on something in a database.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace attune::sql {
 
-// The byte of the import with the id n is kFirstImportMark + n, behind every number of a turn
+// The byte of the import with the id n is kFirstImportMark + n, beyond every number of a turn
 // (write_turn.h).
 inline constexpr int64_t kFirstImportMark = int64_t{1} << 61;
 
-// A locked byte of the file DATABASE-turns, or a lock that a connection to a server has, which no
-// process that is killed leaves behind. A process id would say less: it is given anew, and is
-// another one in another container.
+// A locked byte of the file DATABASE-turns, or a lock of a connection to a server. A killed process
+// leaves neither behind. A process id would be weaker: it is reused, and differs between
+// containers.
 class AliveMark {
  public:
-  AliveMark() = default;  // Of nothing.
+  AliveMark() = default;  // Marks nothing.
 
-  // Marks `byte` as being worked at until this is gone; any number may. kUnavailable where the file
-  // cannot be opened or locked: others would take the work for given up.
+  // Marks `byte` as in use until this is destroyed; several processes may. kUnavailable if the file
+  // cannot be opened or locked: others would take the work for abandoned.
   static Result<AliveMark> Set(const std::string& database, int64_t byte);
-  // Whether anybody has it, this process included. True also where nothing can tell.
+  // Returns true if any process, including this one, has set the mark, or if that is unknown.
   static bool IsSet(const std::string& database, int64_t byte);
 
-  // The same for the number `byte` on the server of `connection`, which nobody else uses. MariaDB
-  // lets one connection mark a number, and the mark of any other fails.
+  // The same for the number `byte` on the server of `connection`, which must have no other user.
+  // MariaDB lets one connection mark one number; another mark fails.
   static Result<AliveMark> Set(std::unique_ptr<Connection> connection, int64_t byte);
   static Result<bool> IsSet(Connection& connection, int64_t byte);
 

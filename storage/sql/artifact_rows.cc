@@ -24,11 +24,11 @@ enum ArtifactColumn : size_t { kId, kKey, kSize, kPacking, kPackedSize, kChunkCo
 enum ChunkColumn : size_t { kChunkId, kArtifactId, kNumber, kContent };
 enum BuiltColumn : size_t { kBuiltId, kRecipe, kBuiltArtifactId };
 
-// How all of them are packed; another word is for readers to come.
+// The packing of all of them; another word is for future readers.
 constexpr std::string_view kGzip = "gzip";
 constexpr size_t kKeysAtOnce = 64;
 
-// Calls `visit` with each row of `table` whose key is one of `keys`.
+// Calls `visit` with each row of `table` that has one of `keys`.
 Status ReadByKey(Connection& connection, const Table& table, std::span<const Fingerprint> keys,
                  const std::function<Status(const Fingerprint&, std::span<const Cell>)>& visit) {
   constexpr size_t kKeyColumn = 1;
@@ -39,7 +39,7 @@ Status ReadByKey(Connection& connection, const Table& table, std::span<const Fin
     std::string where = "key IN (";
     std::vector<Cell> cells;
     for (size_t i = 0; i < kKeysAtOnce; ++i) {
-      // The last stands for what is missing, so that one statement is prepared.
+      // The last one fills the unused parameters, so that one statement is prepared.
       cells.push_back(TextCell(some[std::min(i, some.size() - 1)].ToHex()));
       where += fmt::format("{}:p{}", i == 0 ? "" : ", ", i);
     }
@@ -53,7 +53,7 @@ Status ReadByKey(Connection& connection, const Table& table, std::span<const Fin
   return Status::Ok();
 }
 
-// The ids of the rows of `kernels` that are there.
+// The ids of the existing rows of `kernels`.
 Result<std::map<Fingerprint, int64_t>> ReadArtifactIds(Connection& connection,
                                                        std::span<const PackedKernel> kernels) {
   std::vector<Fingerprint> contents;
@@ -82,14 +82,14 @@ std::vector<Row> ChunksOf(WriteTransaction& transaction, int64_t artifact_id,
   return rows;
 }
 
-// Rows that are to be written together.
+// Rows to write together.
 struct BuiltRows {
   std::vector<Row> artifacts;
   std::vector<Row> chunks;
   std::vector<Row> built;
 };
 
-// Adds the rows of an artifact; its id.
+// Adds the rows of an artifact; returns its id.
 int64_t TakeArtifact(WriteTransaction& transaction, const PackedArtifact& artifact,
                      const std::string& added_by, BuiltRows& rows) {
   const int64_t id = transaction.TakeId();
@@ -109,7 +109,7 @@ int64_t TakeArtifact(WriteTransaction& transaction, const PackedArtifact& artifa
   return id;
 }
 
-// Its packed bytes, as many as it says.
+// Its packed bytes, checked against its size.
 Result<std::string> ReadPacked(Connection& connection, std::span<const Cell> artifact) {
   const Cell id = artifact[kId];
   std::string packed;

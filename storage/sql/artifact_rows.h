@@ -15,33 +15,32 @@
 
 namespace attune::sql {
 
-// Of packed bytes in one row, whose text is a third longer.
+// Packed bytes in one row; their text is a third longer.
 inline constexpr size_t kChunkBytes = size_t{192} << 10;
 
-// Bytes as they are kept.
+// Bytes in their stored form.
 struct PackedArtifact {
-  Fingerprint content;  // Of the bytes as they were.
-  int64_t size = 0;     // Theirs.
+  Fingerprint content;  // Hash of the unpacked bytes.
+  int64_t size = 0;     // Size of the unpacked bytes.
   std::string packed;
 };
 
 // kResourceExhausted, with the limit, if there are more than kMostArtifactBytes.
 Result<PackedArtifact> Pack(const std::string& bytes);
 
-// Those of `recipes` that have a row.
+// The ones of `recipes` that have a row.
 Result<std::set<Fingerprint>> ReadKept(Connection& connection,
                                        std::span<const Fingerprint> recipes);
-// What a recipe gave.
+// The output of a recipe.
 struct PackedKernel {
   Fingerprint recipe;
   PackedArtifact artifact;
 };
 
-// Says what recipes gave, and adds what nobody has yet. Nothing of a recipe of which something is
-// kept already.
+// Adds the output of recipes with its provenance. Skips a recipe that has any output already.
 Status AddBuilt(WriteTransaction& transaction, std::span<const PackedKernel> kernels,
                 const std::string& added_by);
-// What `recipe` gave, whole; nothing if it has no row. kDataLoss names what is damaged.
+// The complete output of `recipe`; nothing if it has no row. kDataLoss names the damaged part.
 Result<std::optional<std::string>> ReadBuilt(Connection& connection, const Fingerprint& recipe);
 
 }  // namespace attune::sql

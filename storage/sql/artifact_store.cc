@@ -12,7 +12,7 @@ namespace attune {
 namespace sql {
 namespace {
 
-// Packed bytes that one transaction writes, while nobody else writes: some ten milliseconds.
+// Packed bytes that one transaction writes while other writers wait: some ten milliseconds.
 constexpr size_t kBytesAtOnce = size_t{4} << 20;
 
 class SqlArtifactStore final : public ArtifactStore {

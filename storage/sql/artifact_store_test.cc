@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Bytes that do not shrink, of three chunks.
+// Incompressible bytes, of three chunks.
 std::string LargeCode() {
   Random random(7);
   std::string bytes;
@@ -34,9 +34,9 @@ class ArtifactStoreTest : public DatabaseTest {
   void Begin() override { artifacts_ = ArtifactsIn(Open()); }
 
   Status Put(std::vector<BuiltKernel> kernels) { return artifacts_->Put(kernels, "me@here"); }
-  // Of a query that gives one number, over a connection of its own.
+  // Runs a query with one number as its result, over a separate connection.
   std::string Ask(const std::string& sql) { return Connect()->Texts(sql).value().at(0); }
-  // Changes one row behind the store's back, with the checksum that then fits it.
+  // Changes one row behind the store's back, with a matching checksum.
   void Rewrite(const sql::Table& table, size_t column, const sql::Cell& cell) {
     const auto connection = Connect();
     auto transaction = *sql::WriteTransaction::Begin(*connection);
@@ -49,7 +49,7 @@ class ArtifactStoreTest : public DatabaseTest {
     ASSERT_EQ(transaction.Update(table, changed), Status::Ok());
     ASSERT_EQ(transaction.Commit(), Status::Ok());
   }
-  // Why what was put as "a" does not come back.
+  // Returns the error of reading the artifact stored as "a".
   std::string WhyNot() {
     const auto got = artifacts_->Get(Recipe("a"));
     EXPECT_EQ(got.status().code(), StatusCode::kDataLoss);

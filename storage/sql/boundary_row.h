@@ -1,5 +1,5 @@
-// Tables with one row that has one number (id 1, number): from which id on rows are of a newer
-// form, how many rows another table has.
+// Tables with one row that has one number (id 1, number): the id from which rows are of a newer
+// form, or the number of rows of another table.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ Status UpdateNumber(WriteTransaction& transaction, const Table& table, int64_t n
 // Nothing if the database is older than `table`. kDataLoss if the table has no such row.
 Result<std::optional<int64_t>> ReadNumber(Connection& connection, const Table& table);
 
-// Notes in `table` that every row after the last one is of the newer form. Runs inside of a write
-// transaction. ReadNumber then gives the last id that is of the older form, and nothing if all are.
+// Records in `table` that every row after the last one is of the newer form. Runs inside of a write
+// transaction. ReadNumber then returns the last id of the older form, and nothing if all are.
 Status InsertBoundary(Connection& connection, const Table& table);
 
 }  // namespace attune::sql

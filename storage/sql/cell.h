@@ -1,4 +1,4 @@
-// One value of one column, as it goes to a database and comes back.
+// One value of one column, as a database exchanges it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace attune::sql {
 
 enum class CellType { kInteger, kReal, kText };
 
-// The member that `type` names counts, unless `is_null`. A struct with all three and no variant,
-// because SOCI binds to an address that must stay.
+// `type` names the member in use, unless `is_null`. A struct with all three and no variant, because
+// SOCI binds to a fixed address.
 struct Cell {
   CellType type = CellType::kInteger;
   bool is_null = false;

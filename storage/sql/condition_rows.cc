@@ -78,7 +78,7 @@ std::optional<std::vector<std::string>> WordsIn(const Cell& cell) {
   return words;
 }
 
-// Nothing if the device told nothing at that moment.
+// Nothing if the device reported nothing at that moment.
 Result<std::optional<DeviceConditions>> ParseMoment(std::span<const Cell> row, size_t first) {
   DeviceConditions conditions;
   conditions.compute_clock_mhz = IntegerIn(row[first + kComputeClockMhz]);
@@ -103,7 +103,7 @@ Result<std::optional<Row>> ReadConditionRow(Connection& connection, int64_t set_
 }  // namespace
 
 Status BeginCountOfConditions(Connection& connection) {
-  // Whether the rows are sound is not asked: a damaged one keeps nobody from all the others.
+  // Does not check that the rows are sound: one damaged row must not block all others.
   ATTUNE_ASSIGN_OR_RETURN(const auto found,
                           connection.Texts("SELECT count(*) FROM set_conditions"));
   int64_t count = 0;

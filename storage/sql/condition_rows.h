@@ -1,4 +1,4 @@
-// Rows of `set_conditions`: what the device said around the finals of a set.
+// Rows of `set_conditions`: the device conditions around the finals of a set.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attune::sql {
 
-// Notes how many rows there are, in a database that counts them from now on. Runs inside of a write
+// Records the number of rows, in a database that counts them from now on. Runs inside of a write
 // transaction.
 Status BeginCountOfConditions(Connection& connection);
 
@@ -22,16 +22,17 @@ Status InsertConditions(WriteTransaction& transaction, int64_t set_id);
 Status UpdateConditions(WriteTransaction& transaction, int64_t set_id,
                         const SetConditions& conditions);
 
-// Reads conditions and remembers from which set on there are any. Not thread-safe.
+// Reads conditions and caches the first set that has any. Not thread-safe.
 class ConditionReader {
  public:
-  // Those of a set; empty ones for a set without a row. kDataLoss if a later set than the last one
-  // from before they were kept has none while the row of some set is damaged, which may be its own.
+  // Conditions of a set; empty for a set without a row. kDataLoss if a set newer than the last one
+  // from before they were kept has no row while the row of some set is damaged, because that row
+  // may be its own.
   Result<SetConditions> Read(Connection& connection, int64_t set_id);
 
  private:
-  // Why a set has no row: an attune that knows nothing of conditions wrote it, or damage gave the
-  // row another id, which its checksum shows, or took it away, which their number does.
+  // Why a set has no row: an attune without support for conditions wrote it, or damage changed the
+  // row's id (its checksum shows that) or removed it (the number of rows shows that).
   Status CheckThatNoneIsDamaged(Connection& connection);
 
   bool has_asked_ = false;

@@ -77,7 +77,7 @@ void Connection::LoadLibrary() {
     statement.execute();
     statement.fetch();
   } catch (const std::exception&) {
-    // Whoever opens a database hears why.
+    // Opening a database fails with the reason.
   }
 }
 
@@ -140,7 +140,8 @@ void Connection::TidyLog() noexcept {
   try {
     session_ << "PRAGMA wal_checkpoint(PASSIVE)";
   } catch (const std::exception&) {
-    // Another one is at it, or there is no space: the log is whole and a later one tries again.
+    // Another process does it, or there is no space: the log is complete and a later call tries
+    // again.
   }
 }
 
@@ -177,8 +178,8 @@ void Connection::Rollback() noexcept {
   try {
     session_ << "ROLLBACK";
   } catch (const std::exception&) {
-    // SQLite rolls back by itself after a full disk or an I/O error, and then has nothing left to;
-    // a server does when the connection is gone.
+    // SQLite rolls back by itself after a full disk or an I/O error, and then has nothing left to
+    // roll back; a server does so when the connection is gone.
   }
 }
 

@@ -23,12 +23,12 @@ namespace attune::sql {
 
 class SqliteEngine;
 
-// What a connection may do, and how it comes to what it reads. Of a server, what is not kWrite is
+// Access rights of a connection, and how it reads. With a server, any access but kWrite acts as
 // kRead.
 enum class Access {
   kWrite,     // Everything; makes the file.
-  kRead,      // Nothing is written, but the log of a process that was killed is brought in.
-  kReadOnly,  // Beside the log and its index, which exist and are left alone.
+  kRead,      // Nothing is written, but the log of a killed process is recovered.
+  kReadOnly,  // Uses the log and its index, which exist and stay unchanged.
   // The file alone, without a lock: needs no right to write anywhere. REQUIRES: there is no log. If
   // the file changes meanwhile, Commit fails with kUnavailable.
   kReadFile,
@@ -38,14 +38,14 @@ enum class Access {
 
 struct ConnectionOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another writer.
-  int64_t max_size_bytes = 0;                    // Of a file; 0 for no bound.
+  int64_t max_size_bytes = 0;                    // For a file; 0 for no bound.
   Access access = Access::kWrite;
   // For files that are read: queries fail with kUnavailable once it is set. May be null.
   const std::atomic<bool>* is_cancelled = nullptr;
 };
 
 // Not thread-safe. Every failure names the database. After a failure the connection should be
-// closed, because what it has prepared may be stale.
+// closed, because its prepared statements may be stale.
 class Connection {
  public:
   // Opens the SQLite database `path`. kUnavailable for a guest while another connection to a file
@@ -64,34 +64,34 @@ class Connection {
   Result<Statement*> Prepare(std::string_view sql, const StatementShape& shape);
   // The statement for `sql`, or null if it was not prepared yet.
   Statement* Find(std::string_view sql);
-  // Runs a statement without parameters; what it gives is not read.
+  // Runs a statement without parameters and ignores its results.
   Status Execute(const std::string& sql);
   // The first column of each row of a query without parameters. REQUIRES: it is a query.
   Result<std::vector<std::string>> Texts(const std::string& sql);
 
-  // In a file a write transaction has the write lock from the start, with a server once the row of
-  // `counter` is locked (WriteTransaction). What is open at the end is rolled back.
+  // In a file, a write transaction has the write lock from the start; with a server, once the row
+  // of `counter` is locked (WriteTransaction). Closing rolls back an open transaction.
   Status BeginWrite();
   Status BeginRead();
   Status Commit();
   void Rollback() noexcept;
-  // Nobody else migrates the database until UnlockSchema. REQUIRES: a write transaction.
+  // No other process migrates the database until UnlockSchema. REQUIRES: a write transaction.
   Status LockSchema();
   void UnlockSchema() noexcept;
-  // After the statements of a migration: the transaction that they may have ended goes on.
+  // Call after the statements of a migration: resumes the transaction that they may have ended.
   Status Resume();
-  // Of files: moves what it can out of the log into the database; waits for nobody.
+  // For files: moves log content into the database as far as possible; never waits.
   void TidyLog() noexcept;
-  // Of files: moves all of the log into the database, as is needed before the file alone is given
-  // away. kResourceExhausted if it has no room for it, kUnavailable if others read or write.
+  // For files: moves all of the log into the database, so that the file can be copied alone.
+  // kResourceExhausted if it has no room for it, kUnavailable if other processes read or write.
   Status EmptyLog();
-  // Of files: in the log after the last commit of this connection.
+  // For files: log pages after the last commit of this connection.
   int log_pages() const { return log_pages_; }
 
   const std::string& name() const { return engine_->name(); }
   const Engine& engine() const { return *engine_; }
   soci::session& session() { return session_; }
-  // Why the last operation that failed did.
+  // The cause of the last failure.
   Fault fault() const { return fault_; }
 
   // The Status of an exception that a library threw while `sql` ran. Called in a catch block.

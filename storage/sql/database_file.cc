@@ -58,7 +58,7 @@ Status CreateFolder(const std::filesystem::path& folder) {
   return SyncFolder(folder.parent_path());
 }
 
-// The nearest folder on the way to `folder`, itself included, that is not there.
+// The nearest missing folder on the way to `folder`, itself included.
 std::filesystem::path FirstMissing(const std::filesystem::path& folder) {
   std::error_code ignored;
   std::filesystem::path missing = folder;
@@ -83,17 +83,17 @@ Status CheckFolder(const std::filesystem::path& path) {
 constexpr std::array<std::string_view, 3> kSuffixes = {"-journal", "-wal", "-shm"};
 
 // Removes the files that SQLite puts beside a database, then the database: as long as it exists,
-// later processes see that something is left (CreateIfMissing).
+// later processes find the rest (CreateIfMissing).
 void RemoveDatabase(const std::filesystem::path& path) {
   for (const std::string_view suffix : kSuffixes) ::unlink(path.string().append(suffix).c_str());
   ::unlink(path.c_str());
 }
 
-// What stands between the name of a database and the id of one that is being made for that name.
+// Separates the name of a database from the id of a new one under construction.
 constexpr std::string_view kMakingInfix = ".new.";
 
-// Whether `name` is of what is being made for the database `base`: an id behind the infix, with
-// what SQLite puts beside it.
+// Returns true if `name` belongs to a database under construction for `base`: an id behind the
+// infix, or a file that SQLite puts beside it.
 bool IsBeingMade(std::string_view name, const std::string& base) {
   const std::string prefix = base + std::string(kMakingInfix);
   if (!name.starts_with(prefix)) return false;
@@ -104,9 +104,9 @@ bool IsBeingMade(std::string_view name, const std::string& base) {
          (suffix.empty() || std::ranges::find(kSuffixes, suffix) != kSuffixes.end());
 }
 
-// Keeps others from making a database in `folder` as long as the result lives. No file of its own
-// is needed for that, which would be left there. Invalid after `patience`, or where the file system
-// has no locks.
+// Keeps other processes from making a database in `folder` as long as the result lives. Locks the
+// folder itself, because a lock file would be left there. Invalid after `patience`, or where the
+// file system has no locks.
 UniqueFd LockFolder(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kPoll{1};
   UniqueFd fd = OpenFile(folder, O_RDONLY | O_DIRECTORY);
@@ -118,8 +118,8 @@ UniqueFd LockFolder(const std::filesystem::path& folder, std::chrono::millisecon
   return fd;
 }
 
-// What processes that were killed while they made the database `path` have left. REQUIRES: nobody
-// makes it now.
+// Removes the files of processes that were killed while they made the database `path`. REQUIRES: no
+// process makes it now.
 void RemoveLeftOver(const std::filesystem::path& path) {
   std::error_code ignored;
   std::vector<std::filesystem::path> left;
@@ -134,7 +134,7 @@ void RemoveLeftOver(const std::filesystem::path& path) {
   for (const std::filesystem::path& file : left) ::unlink(file.c_str());
 }
 
-// Gives the complete database `made` its name, unless that is taken.
+// Gives the complete database `made` its name, unless the name is taken.
 Status Publish(const std::filesystem::path& made, const std::filesystem::path& path) {
   if (::link(made.c_str(), path.c_str()) != 0 && errno != EEXIST) {
     return FileFailure("create database", path, errno);
@@ -145,11 +145,11 @@ Status Publish(const std::filesystem::path& made, const std::filesystem::path& p
 Status MakeTables(const std::filesystem::path& path, const ConnectionOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto connection, Connection::Open(path, options));
   ATTUNE_RETURN_IF_ERROR(Migrate(*connection, Migrations()));
-  // Closing would do it, too, and would not say that the disk was full.
+  // Closing would do it, too, but would not report a full disk.
   return connection->EmptyLog();
 }
 
-// What is said about `made`, of which nobody has heard, is about `path`.
+// Makes a message about the internal name `made` refer to `path`, which the user knows.
 Status Renamed(const Status& status, const std::string& made, const std::string& path) {
   std::string message = status.message();
   for (size_t at = 0; (at = message.find(made, at)) != std::string::npos; at += path.size()) {
@@ -158,7 +158,7 @@ Status Renamed(const Status& status, const std::string& made, const std::string&
   return Status(status.code(), std::move(message));
 }
 
-// As the effective user; false for a file system that is mounted read-only too.
+// For the effective user; false also for a file system mounted read-only.
 bool MayWrite(const std::filesystem::path& path) {
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
 }
@@ -244,8 +244,8 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
                        MissingFolder missing_folder) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) {
-    // A second name may be that under which it was made, by a process that was killed before it
-    // removed that. One that lives has the lock.
+    // A second name may be the temporary one, left by a process that was killed before it removed
+    // that. A live process has the lock.
     if (info.st_nlink > 1) {
       const UniqueFd lock = LockFolder(path.parent_path(), kNoPatience);
       if (lock.valid()) RemoveLeftOver(path);
@@ -257,8 +257,8 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
                              ? CreateFolder(path.parent_path())
                              : CheckFolder(path));
   ATTUNE_RETURN_IF_ERROR(CheckWritable(path));
-  // One after the other: whatever is there of one that is being made was left by one that was
-  // killed. Where nobody can tell, nothing is removed.
+  // With the lock, any database under construction was left by a killed process. Without a lock
+  // nothing is removed.
   const UniqueFd lock = LockFolder(path.parent_path(), options.busy_timeout);
   if (lock.valid()) RemoveLeftOver(path);
   if (::stat(path.c_str(), &info) == 0) return Status::Ok();
@@ -288,14 +288,14 @@ Status CheckMayBeDatabase(const std::filesystem::path& path, MissingFolder missi
 
 namespace {
 
-// A log of no bytes, which readers leave behind, holds nothing.
+// A log of no bytes, which readers leave behind, holds no data.
 bool HasLog(const std::filesystem::path& path) {
   struct stat info {};
   return ::stat((path.string() + "-wal").c_str(), &info) == 0 && info.st_size > 0;
 }
 
-// How this process may read the database `path`: as a writer would if it has the right to write.
-// kNotFound if there is no such file.
+// The access that this process has to the database `path`: that of a writer if it has the right to
+// write. kNotFound if there is no such file.
 Result<Access> FindReadAccess(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
@@ -314,7 +314,7 @@ Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path
   auto connection = OpenDatabase(path, options);
   const bool full = connection.status().code() == StatusCode::kResourceExhausted;
   if (!full || options.access != Access::kRead || HasLog(path)) return connection;
-  // The index of a log takes space, even of one that holds nothing.
+  // The index of a log takes space, even if the log is empty.
   options.access = Access::kReadFile;
   return OpenDatabase(path, options);
 }
@@ -346,7 +346,7 @@ Result<size_t> VersionOf(Connection& connection) {
   return versions.size();
 }
 
-// Copies a database that is about to be brought up to date, unless there is a copy of that version.
+// Copies a database before its migration, unless a copy of that version exists.
 Status KeepBackup(Connection& connection, const std::filesystem::path& path) {
   ATTUNE_ASSIGN_OR_RETURN(const size_t version, VersionOf(connection));
   if (version == 0 || version >= Migrations().size()) return Status::Ok();

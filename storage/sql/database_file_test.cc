@@ -1,4 +1,4 @@
-// What is left of a database that was being made when its process was killed.
+// Files left by a process that was killed while it made a database.
 #include "storage/sql/database_file.h"
 
 #include <fcntl.h>
@@ -26,10 +26,10 @@ class DatabaseFileTest : public ::testing::Test {
   Status Open(const SqlStoreOptions& options = {}) {
     return OpenSqlDatabase(path_, options).status();
   }
-  // Under which a database is being made.
+  // The name of a database under construction.
   std::string MakingName() const { return path_ + ".new." + NewSetId(); }
   static void Write(const std::string& path) { std::ofstream(path) << "half of it"; }
-  // What who makes a database holds.
+  // The lock of a process that makes a database.
   UniqueFd Lock() const {
     UniqueFd folder(::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     EXPECT_EQ(::flock(folder.get(), LOCK_EX | LOCK_NB), 0);

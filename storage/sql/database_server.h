@@ -1,4 +1,4 @@
-// A database on a server, and what makes connections to it.
+// A database on a server, and the factory of its connections.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@ namespace attune::sql {
 
 class Engine;
 
-// How a process deals with a server.
+// Timeouts of a process for a server.
 struct ServerPatience {
-  std::chrono::milliseconds lock{5000};  // With another process that writes.
+  std::chrono::milliseconds lock{5000};  // Wait for another process that writes.
 };
 
 // Thread-safe.
@@ -23,12 +23,12 @@ class DatabaseServer {
 
   // Its URL, without a password.
   virtual const std::string& name() const = 0;
-  // For one connection, which is not made yet.
+  // For one connection, which is not open yet.
   virtual std::unique_ptr<Engine> NewEngine() const = 0;
 };
 
 // The server of "postgresql://USER@HOST/DATABASE" or "mysql://USER@HOST/DATABASE"
-// (docs/formats/schema.md). Nothing is connected. kInvalidArgument for a URL that cannot be read or
+// (docs/formats/schema.md). Does not connect. kInvalidArgument for a URL that cannot be read or
 // holds a password, kUnsupported for another scheme.
 using ServerAt = Result<std::unique_ptr<DatabaseServer>> (*)(const std::string& url,
                                                              const ServerPatience& patience);

@@ -9,7 +9,7 @@
 namespace attune::sql {
 namespace {
 
-// Of texts in one statement. A quarter of what MariaDB takes unless it is told otherwise.
+// Text bytes in one statement: a quarter of MariaDB's default limit.
 constexpr size_t kMostTextBytes = size_t{4} << 20;
 
 size_t TextBytesOf(const Row& row) {

@@ -8,7 +8,7 @@
 
 namespace attune {
 
-// As the stores of sql_store.h: it keeps the database open.
+// Like the stores of sql_store.h, it keeps the database open.
 std::unique_ptr<FigureStore> FiguresIn(std::shared_ptr<SqlDatabase> database);
 
 }  // namespace attune

@@ -33,7 +33,7 @@ enum FigureColumn : size_t {
   kSamples,
 };
 
-// Where a figure stands.
+// The position of a figure.
 struct FigurePlace {
   int64_t id = 0;
   int64_t set_id = 0;
@@ -81,8 +81,8 @@ Result<TrialFigure> ParseFigure(Connection& connection, std::span<const Cell> ro
   return figure;
 }
 
-// That none of all figures is gone, nor damaged: one that damage gave to a set that is not there
-// would be missed in its own.
+// Checks that no figure is missing or damaged. A figure that damage moved to a set that does not
+// exist would be missing in its own set.
 Status CheckAll(Connection& connection) {
   int64_t count = 0;
   ATTUNE_RETURN_IF_ERROR(
@@ -142,7 +142,7 @@ class SqlFigureStore final : public FigureStore {
 
  private:
   const std::shared_ptr<SqlDatabase> database_;
-  std::atomic<bool> has_checked_ = false;  // Once: it reads all rows.
+  std::atomic<bool> has_checked_ = false;  // Checked once, because it reads all rows.
 };
 
 }  // namespace

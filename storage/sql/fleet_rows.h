@@ -19,15 +19,15 @@ Status PutWorkerRow(WriteTransaction& transaction, const WorkerState& worker);
 // In order of their names.
 Result<std::vector<WorkerState>> ReadWorkers(Connection& connection);
 
-// Who publishes on one channel.
+// A publisher on one channel.
 struct PublisherRow {
   int64_t id = 0;
   std::string token;
   std::string owner;
-  int64_t deadline_unix_ns = 0;  // 0 once it has let go.
+  int64_t deadline_unix_ns = 0;  // 0 once it has released the channel.
 };
 
-// Under a new id if `row` has none.
+// Adds it under a new id if `row` has none.
 Status PutPublisher(WriteTransaction& transaction, const PublisherRow& row);
 Result<std::optional<PublisherRow>> FindPublisher(Connection& connection, std::string_view token);
 Result<std::vector<PublisherRow>> ReadPublishers(Connection& connection);

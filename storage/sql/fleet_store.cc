@@ -19,7 +19,7 @@ namespace attune {
 namespace sql {
 namespace {
 
-// What a query gives that gives integers, one of each row.
+// Runs a query with one integer in each row.
 Result<std::vector<int64_t>> ReadIntegers(Connection& connection, const std::string& sql,
                                           std::span<const Cell> parameters) {
   std::vector<CellType> types;
@@ -92,7 +92,7 @@ class SqlFleetStore final : public FleetStore {
         for (const std::string_view state : {"queued", "leased"}) {
           const Cell keys[] = {IntegerCell(session_id), TextCell(state),
                                TextCell(::attune::Text(step))};
-          // With every word of the index, which leads past those of other steps.
+          // Names every column of the index, so that rows of other steps are skipped.
           ATTUNE_ASSIGN_OR_RETURN(const auto found,
                                   ReadIntegers(*session.connection,
                                                "SELECT id FROM job WHERE session_id = :p0 AND "
@@ -140,7 +140,7 @@ class SqlFleetStore final : public FleetStore {
   }
 
   Result<int64_t> GiveBackExpired(int64_t session_id, int64_t now_unix_ns) override {
-    // Nobody is kept from writing where nothing has expired.
+    // Takes no write lock if nothing has expired.
     std::vector<JobRow> expired;
     const Status read = database_->Read([&](DatabaseSession& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(expired, ReadExpired(*session.connection, session_id, now_unix_ns));

@@ -33,7 +33,7 @@ class FleetStoreTest : public DatabaseTest {
     fleet_ = FleetIn(database_);
   }
 
-  // A session of that name with a job of "k" for each of `count` problems.
+  // A session with that name, with a job of "k" for each of `count` problems.
   int64_t NewSession(const std::string& name, int count) {
     Session session;
     session.name = name;
@@ -141,7 +141,7 @@ TEST_P(FleetStoreTest, WhatIsNextIsFoundWithoutReadingAllThatIsQueued) {
   if (GetParam() != DatabaseKind::kPostgres) GTEST_SKIP() << "Others count nothing.";
   constexpr int kQueued = 1500;
   const int64_t session = NewSession("may", kQueued);
-  // A connection says what it has read when it ends.
+  // A connection reports the rows that it has read when it ends.
   const auto rows_read = [&] {
     fleet_.reset();
     jobs_.reset();
@@ -166,7 +166,7 @@ TEST_P(FleetStoreTest, WhatIsNextIsFoundWithoutReadingAllThatIsQueued) {
 TEST_P(FleetStoreTest, ExpiredLeasesAreFoundWithoutReadingAllThatIsStored) {
   if (GetParam() != DatabaseKind::kMaria) GTEST_SKIP() << "MariaDB chose to.";
   constexpr int kStored = 6000;
-  // A quarter. Of fewer it looks the index up by itself.
+  // A quarter. For a smaller share the server chooses the index by itself.
   constexpr size_t kLeased = kStored / 4;
   const int64_t session = NewSession("may", kStored);
   const auto all = jobs_->List(session, {}).value();

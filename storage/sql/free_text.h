@@ -1,4 +1,4 @@
-// Text from outside, which may be any bytes, as ASCII that every database keeps as it is.
+// External text, which may be any bytes, as ASCII that every database stores unchanged.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace attune::sql {
 // hexadecimal digits. Not the escapes of canonical texts, which would make messages unreadable.
 std::string FreeText(std::string_view bytes);
 
-// The inverse. Nothing for a text that FreeText does not write.
+// The inverse. Nothing for a text that FreeText cannot produce.
 std::optional<std::string> FromFreeText(std::string_view text);
 
 }  // namespace attune::sql

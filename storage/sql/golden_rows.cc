@@ -95,7 +95,7 @@ Status AddState(Connection& connection, GoldenRow& row) {
   return Status::Ok();
 }
 
-// What entries refer to, by id.
+// Texts that entries refer to, by id.
 struct EntryTexts {
   ParsedTexts<Problem> problems{ProblemTable(), ParseProblem};
   ParsedTexts<Target> targets{TargetTable(), ParseTarget};

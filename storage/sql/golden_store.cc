@@ -40,8 +40,8 @@ std::vector<GoldenVersion> VersionsOf(const std::vector<GoldenRow>& rows) {
   return versions;
 }
 
-// The id of the base of a new version; nothing for one that begins from nothing, which the first of
-// all does, and the next one where no base is left.
+// The id of the base of a new version; nothing for the first version, and for the next one if no
+// base is left.
 Result<std::optional<int64_t>> FindBase(const std::vector<GoldenVersion>& versions,
                                         std::string_view name, std::string_view base) {
   if (base.empty()) {
@@ -66,7 +66,7 @@ Result<std::optional<int64_t>> FindBase(const std::vector<GoldenVersion>& versio
       fmt::format("Golden version '{}' is no base: {}. {}", base, why, HowToBegin(versions)));
 }
 
-// kFailedPrecondition if `version` or what it begins from was rolled back: `what` cannot be done.
+// kFailedPrecondition if `version` or one of its bases was rolled back: `what` cannot be done.
 Status CheckStands(const std::vector<GoldenVersion>& versions, const GoldenVersion& version,
                    std::string_view what) {
   const GoldenVersion* const withdrawn = FindWithdrawn(versions, version);
@@ -167,7 +167,7 @@ class SqlGoldenStore final : public GoldenStore {
     ATTUNE_ASSIGN_OR_RETURN(const auto entries, Entries(version_id));
     return Change(version_id, [&](WriteTransaction& transaction, GoldenRow& row) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(transaction.connection()));
-      // Also of one that was approved before: "is approved" would say that it can be used.
+      // Also for an approved one: "is approved" would suggest that it can be used.
       ATTUNE_RETURN_IF_ERROR(CheckStands(VersionsOf(rows), row.version, "cannot be approved"));
       if (row.version.is_approved()) return Status::Ok();
       if (entries.empty()) {
@@ -200,7 +200,7 @@ class SqlGoldenStore final : public GoldenStore {
   }
 
   Result<std::vector<GoldenEntry>> Entries(int64_t version_id) override {
-    // Whoever comes first has the word.
+    // The first entry for a question counts: the newest one, and a version before its base.
     std::map<GoldenQuestion, GoldenEntry> effective;
     const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
       std::optional<int64_t> id = version_id;
@@ -211,7 +211,7 @@ class SqlGoldenStore final : public GoldenStore {
           GoldenQuestion question = QuestionOf(*entry);
           effective.try_emplace(std::move(question), std::move(*entry));
         }
-        // A base is older than what begins from it, so that a damaged one cannot make a circle.
+        // A base is older than its successor; this check keeps damage from making a cycle.
         if (row.base_id.has_value() && *row.base_id >= *id) {
           return DataLoss(
               fmt::format("Row {} of table golden: column base_id holds {}.", *id, *row.base_id));

@@ -201,7 +201,7 @@ TEST_P(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackTakesNothing) {
   EXPECT_THAT(refused.message(), HasSubstr("wrong driver"));
   EXPECT_THAT(refused.message(), HasSubstr("'attune golden create NAME' begins anew"));
   EXPECT_THAT(Sets(second), ElementsAre("a"));
-  // As the message says: nothing is left to begin from, so that a new one needs no base.
+  // The message says that no base is left, so a new version needs none.
   EXPECT_EQ(Make("3").base, "");
 }
 

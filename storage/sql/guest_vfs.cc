@@ -84,7 +84,7 @@ bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0;
 // Does not wait if a pipe has replaced the file.
 UniqueFd OpenToRead(const std::string& path) { return OpenFile(path, O_RDONLY | O_NONBLOCK); }
 
-// Returns the length of the committed part of the log `path`, whose database is locked. Returns
+// Returns the length of the committed part of the log `path`, with its database locked. Returns
 // nothing if all of the log counts, because no live process has written its state or can write it
 // without the locks.
 std::optional<int64_t> CommittedBytes(int log, const UniqueFd& state) {
@@ -323,7 +323,7 @@ class Registration {
   sqlite3_vfs vfs_{};
 };
 
-// Counts are per process, as locks are. A child after fork() has none of the connections of its
+// Counts are per process, as locks are. A process after fork() has none of the connections of its
 // parent, so the upper half of a count holds the number of its process.
 std::atomic<uint64_t> own_connections{0};
 std::atomic<uint64_t> guest_connections{0};

@@ -165,7 +165,7 @@ TEST_F(GuestVfsTest, IgnoresALogThatWasMovedIntoTheDatabaseAndIsToBeOverwritten)
   Write([](Sqlite& database) {
     database.Run(kTwoRows);
     database.Run("PRAGMA wal_checkpoint(RESTART)");
-    // After this the state says that the log is empty, but the file holds the old log.
+    // After this the state describes an empty log, but the file holds the old log.
     database.Run("BEGIN IMMEDIATE; DELETE FROM t; ROLLBACK");
   });
 

@@ -92,7 +92,7 @@ Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id,
 }
 
 Result<int64_t> RemoveImportedLines(WriteTransaction& transaction, int64_t file_id, int64_t most) {
-  // Not IN (SELECT ... LIMIT), which MariaDB has not.
+  // Not IN (SELECT ... LIMIT), which MariaDB does not support.
   constexpr std::string_view kSql =
       "DELETE FROM imported_line WHERE file_id = :p0 AND id <= (SELECT MAX(id) FROM (SELECT id "
       "FROM imported_line WHERE file_id = :p1 ORDER BY id LIMIT :p2) AS first_lines)";

@@ -20,12 +20,12 @@ Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id, const 
 
 // Removes up to `most` lines of a file; how many.
 Result<int64_t> RemoveImportedLines(WriteTransaction& transaction, int64_t file_id, int64_t most);
-// REQUIRES: no line of it is left.
+// REQUIRES: it has no lines left.
 Status RemoveImport(WriteTransaction& transaction, int64_t file_id);
 
 Result<std::optional<ImportedFile>> ReadImport(Connection& connection, int64_t id);
 Result<std::vector<ImportedFile>> ReadImports(Connection& connection);
-// In order of their ids. kDataLoss if there are not as many as the file says.
+// In order of their ids. kDataLoss if their number differs from the file's count.
 Status ReadImportedLines(Connection& connection, const ImportedFile& file,
                          const std::function<Status(const ImportedLine&)>& visit);
 // Every line under `key`, with the id of its file.

@@ -32,11 +32,11 @@ Status ValidateLine(const ImportedLine& line) {
       line.number));
 }
 
-// Lines for each transaction in which they are removed: others want to write, too, and one of a
-// kernel has 36 KiB.
+// Lines that one transaction removes: other processes want to write, too, and one line of a kernel
+// has 36 KiB.
 constexpr int64_t kRemovedAtOnce = 4000;
 
-// Whether another file with the content of `file` is finished.
+// Returns true if another finished file has the content of `file`.
 Result<bool> IsKnown(Connection& connection, const ImportedFile& file) {
   ATTUNE_ASSIGN_OR_RETURN(const auto files, ReadImports(connection));
   return std::any_of(files.begin(), files.end(), [&](const ImportedFile& each) {
@@ -58,9 +58,9 @@ class SqlImportStore final : public ImportStore {
     ATTUNE_RETURN_IF_ERROR(
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
-          // If this is done again, the number may be the same, and one connection marks it.
+          // A retry may get the same number, and only one connection can mark it.
           mark = AliveMark();
-          // Before anybody sees the file.
+          // Set before other processes can see the file.
           ATTUNE_ASSIGN_OR_RETURN(mark, database_->Mark(kFirstImportMark + id));
           return Status::Ok();
         }));
@@ -82,7 +82,7 @@ class SqlImportStore final : public ImportStore {
 
   Result<ImportEnd> Finish(int64_t file_id) override {
     bool is_known = false;
-    // Asked with the write lock: of two that end at the same time, the second sees the first.
+    // Checked with the write lock: of two that finish at the same time, the second sees the first.
     ATTUNE_RETURN_IF_ERROR(
         Change(file_id, [&](WriteTransaction& transaction, ImportedFile& file) -> Status {
           ATTUNE_ASSIGN_OR_RETURN(is_known, IsKnown(transaction.connection(), file));
@@ -177,7 +177,7 @@ class SqlImportStore final : public ImportStore {
     return NotFound(fmt::format("No imported file has the id {}; begin one first.", file_id));
   }
 
-  // What is not finished, in steps; nothing if it is, or has gone.
+  // Removes an unfinished file, in steps; does nothing if it is finished or gone.
   Status Remove(int64_t file_id) {
     bool has_gone = false;
     while (!has_gone) {
@@ -190,7 +190,7 @@ class SqlImportStore final : public ImportStore {
     return Status::Ok();
   }
 
-  // Whether that was all.
+  // Returns true if nothing is left.
   static Result<bool> RemoveSome(WriteTransaction& transaction, int64_t file_id) {
     ATTUNE_ASSIGN_OR_RETURN(auto file, ReadImport(transaction.connection(), file_id));
     if (!file.has_value() || file->revision != 0) return true;

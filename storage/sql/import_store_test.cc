@@ -60,7 +60,7 @@ class ImportStoreTest : public DatabaseTest {
     return lines;
   }
 
-  // Of a table, finished or not.
+  // Rows of a table, finished or not.
   int64_t Rows(const std::string& table) {
     const auto connection = Connect();
     return std::stoll(connection->Texts("SELECT count(*) FROM " + table)->at(0));
@@ -127,7 +127,7 @@ TEST_P(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
 
   EXPECT_TRUE(store_->Files()->empty());
   EXPECT_TRUE(store_->Find(line.key)->empty());
-  // As after a process that was killed.
+  // The state after a process was killed.
   store_ = ImportsIn(Open());
   EXPECT_TRUE(store_->Files()->empty());
   EXPECT_EQ(CheckSqlStore(url(), OptionsForServers()), Status::Ok());
@@ -169,7 +169,7 @@ TEST_P(ImportStoreTest, TheSameForAnotherGpuOrInAnotherFormIsAnotherFile) {
 
 TEST_P(ImportStoreTest, WhatNobodyImportsAnyMoreIsRemovedAndNothingElse) {
   const int64_t finished = Import(File("gfx906_60"), {Line("a", 1)});
-  // More than is removed at once.
+  // More than one step removes.
   const std::vector<ImportedLine> lines(5000, Line("a", 1));
   auto killed = ImportsIn(Open());
   ASSERT_EQ(killed->Append(*killed->Begin(File("gfx906_64")), lines), Status::Ok());

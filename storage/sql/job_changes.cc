@@ -10,12 +10,12 @@ namespace attune::sql {
 namespace {
 
 constexpr std::string_view kCompileFailed = "compile";
-// Numbers of rows that one statement names: as many as it has parameters for, the last repeated, so
-// that few different statements are prepared.
+// Row numbers that one statement names: it has that many parameters, and the last number is
+// repeated, so that few different statements are prepared.
 constexpr size_t kListSizes[] = {1, 8, 64, 256};
 
-// A find job waits while somebody works on a perf job of its solver and problem: it takes the
-// config that comes of that.
+// A find job waits while a perf job of its solver and problem runs, because it uses the resulting
+// config.
 std::string_view FindWhere(const JobStep& step) {
   if (step.search == JobSearch::kPerf) return "";
   return " AND NOT EXISTS (SELECT 1 FROM job AS perf WHERE perf.session_id = job.session_id AND "
@@ -25,7 +25,7 @@ std::string_view FindWhere(const JobStep& step) {
 
 bool IsLeasable(const Job& job) { return job.state == JobState::kQueued && job.is_ready; }
 
-// Those that say which searches are leased, first things first.
+// The jobs that determine which searches are leased, in order of priority.
 Result<std::vector<JobRow>> ReadSeeds(Connection& connection, int64_t session_id,
                                       const JobStep& step, const LeaseTerms& terms) {
   std::vector<Cell> keys;
@@ -69,8 +69,8 @@ void End(Job& job, JobState state, int64_t now_unix_ns) {
 
 namespace {
 
-// Brings a queued measure job, or one that its compile job had cancelled, to what the state of that
-// compile job allows: `compile` is null if there is none.
+// Updates a measure job that is queued, or that its compile job had cancelled, to the state that
+// its compile job allows; `compile` is null if there is none.
 void Follow(const Job* compile, int64_t now_unix_ns, Job& measure) {
   const bool was_cancelled_by_it =
       measure.state == JobState::kCancelled && measure.error.kind == kCompileFailed;
@@ -96,7 +96,7 @@ Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns) {
   Connection& connection = transaction.connection();
   const JobSearch search = row.job.step.search;
   if (row.job.step.work == JobWork::kMeasure) {
-    // One that has ended, or is worked on, follows nobody.
+    // A job that has ended or is leased no longer follows its compile job.
     const bool follows =
         row.job.state == JobState::kQueued || row.job.state == JobState::kCancelled;
     if (!follows) return UpdateJob(transaction, row);
@@ -156,14 +156,14 @@ Result<std::vector<JobRow>> FindLeasable(Connection& connection, int64_t session
                                          const JobStep& step, const LeaseTerms& terms) {
   ATTUNE_ASSIGN_OR_RETURN(const auto seeds, ReadSeeds(connection, session_id, step, terms));
   if (seeds.empty()) return seeds;
-  std::map<int64_t, size_t> order;  // Of the problems.
+  std::map<int64_t, size_t> order;  // Order of the problems.
   std::vector<int64_t> problems;
   for (const JobRow& seed : seeds) {
     if (order.emplace(seed.problem_id, order.size()).second) problems.push_back(seed.problem_id);
   }
   std::vector<Cell> keys = {IntegerCell(session_id), TextCell(::attune::Text(step))};
-  // By their problems, of which an index leads to few rows; by their state it would lead to all
-  // that are queued.
+  // By their problems, because the index for them leads to few rows; the state would lead to all
+  // queued ones.
   const std::string where = "session_id = :p0 AND step = :p1 AND problem_id" +
                             InList(problems, keys) + std::string(FindWhere(step));
   std::vector<JobRow> rows;

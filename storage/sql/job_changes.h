@@ -1,4 +1,4 @@
-// How the states of jobs change, and which can be leased.
+// Changes of the states of jobs, and the rules for leasing.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace attune::sql {
 // " IN (:p2, :p3, ...)" with parameters from `keys.size()` on, to which `ids` (1 to 256) are added.
 std::string InList(std::span<const int64_t> ids, std::vector<Cell>& keys);
 
-// Nobody has `job` any more.
+// Releases `job` from its owner.
 void End(Job& job, JobState state, int64_t now_unix_ns);
 
-// Writes a job whose state has changed, and what became of it to the one that depends on it, or
-// asks the one that it depends on. Called after every change of a state.
+// Writes a job whose state has changed. Also updates the job that depends on it, or adapts `row` to
+// the job that it depends on. Call after every change of a state.
 Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns);
 
-// Few leased jobs, in order of their ids. `where` must not ask for that order: MariaDB would then
+// Reads a few leased jobs, in order of their ids. `where` must not sort by id: MariaDB would then
 // follow the ids through all jobs of all sessions.
 Result<std::vector<JobRow>> ReadLeased(Connection& connection, const std::string& where,
                                        std::span<const Cell> keys);
-// Leased ones of the session whose deadline has passed.
+// Leased jobs of the session that are past their deadline.
 Result<std::vector<JobRow>> ReadExpired(Connection& connection, int64_t session_id,
                                         int64_t now_unix_ns);
-// They go back, or have failed for good. How many there were.
+// Queues them again or fails them for good. Returns their number.
 Result<int64_t> GiveBackExpired(WriteTransaction& transaction, int64_t session_id,
                                 int64_t now_unix_ns);
 
-// That nobody has and that waits for nothing, of the session :p0 and the step :p1.
+// Selects jobs of the session :p0 and the step :p1 that have no owner and wait for nothing.
 std::string LeasableWhere(const JobStep& step);
 
-// The leasable jobs of `step` and of those problems that `terms` lead to, those of one problem
-// beside each other.
+// The leasable jobs of `step` for the problems that `terms` select, jobs of one problem side by
+// side.
 Result<std::vector<JobRow>> FindLeasable(Connection& connection, int64_t session_id,
                                          const JobStep& step, const LeaseTerms& terms);
 

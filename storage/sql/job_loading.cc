@@ -22,10 +22,10 @@ struct Loading {
   const JobLoad& load;
   int64_t session_id = 0;
   int64_t now_unix_ns = 0;
-  bool has_compile_jobs = false;       // Of this load, or perhaps of an earlier one.
+  bool has_compile_jobs = false;       // From this load, or perhaps an earlier one.
   bool raises = false;                 // Some of the session's jobs have a lower priority.
-  bool had_jobs = false;               // The session, before this load.
-  std::set<int64_t> problem_ids = {};  // That were loaded here.
+  bool had_jobs = false;               // The session had jobs before this load.
+  std::set<int64_t> problem_ids = {};  // Problems loaded here.
   LoadedJobs loaded = {};
 
   bool Loads(const JobStep& step) const {
@@ -33,8 +33,8 @@ struct Loading {
   }
 };
 
-// Whether a job of the session that has not ended has a lower priority: where none has, which is
-// what loading the same again finds, nothing is looked for one by one.
+// Returns true if an unfinished job of the session has a lower priority. Loading the same list
+// again finds none and so skips the look-up of single jobs.
 Result<bool> HasBelow(Connection& connection, int64_t session_id, int64_t priority) {
   const Cell keys[] = {IntegerCell(session_id), IntegerCell(priority)};
   bool has_any = false;
@@ -47,7 +47,8 @@ Result<bool> HasBelow(Connection& connection, int64_t session_id, int64_t priori
   return has_any;
 }
 
-// What is to be done earlier than was said when it was loaded. What has ended has no turn to come.
+// Raises the priority of a job that was loaded with a lower one. A job that has ended keeps its
+// priority.
 Status Raise(WriteTransaction& transaction, const JobRow& like, const JobStep& step,
              Loading& loading) {
   if (!loading.raises) return Status::Ok();
@@ -75,7 +76,7 @@ Status LoadOne(WriteTransaction& transaction, JobRow& row, const JobStep& step, 
     ++loading.loaded.already_there;
     ATTUNE_RETURN_IF_ERROR(Raise(transaction, row, step, loading));
   }
-  // One that waits for a job of a lower priority would have that one's.
+  // A job that waits for one of a lower priority would inherit that priority.
   const JobStep compile = {step.search, JobWork::kCompile};
   if (step == compile || !loading.has_compile_jobs || loading.Loads(compile)) return Status::Ok();
   return Raise(transaction, row, compile, loading);
@@ -106,7 +107,7 @@ Status ForEachJob(const ProblemSolvers& problem, int64_t problem_id, const Loadi
   return Status::Ok();
 }
 
-// Of a problem of which the session may have jobs.
+// For a problem with possible jobs in the session.
 Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem, int64_t problem_id,
                    Loading& loading) {
   return ForEachJob(problem, problem_id, loading, [&](JobRow& row, const JobStep& step) {
@@ -114,14 +115,14 @@ Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem,
   });
 }
 
-// Of a problem of which it has none: a measure job waits for the compile job that is loaded with
-// it.
+// For a problem without jobs in the session: a measure job waits for the compile job that is loaded
+// with it.
 Status AddRows(const ProblemSolvers& problem, int64_t problem_id, const Loading& loading,
                std::vector<JobRow>& rows) {
   std::set<std::pair<std::string, JobStep>> compiled;
   return ForEachJob(problem, problem_id, loading, [&](JobRow& row, const JobStep& step) {
     const JobStep compile = {step.search, JobWork::kCompile};
-    // A solver that is named twice has one job.
+    // A solver that is listed twice has one job.
     if (!compiled.emplace(row.job.solver, step).second) return Status::Ok();
     JobRow& added = rows.emplace_back(row);
     added.job.step = step;
@@ -130,7 +131,7 @@ Status AddRows(const ProblemSolvers& problem, int64_t problem_id, const Loading&
   });
 }
 
-// Their ids; those that nobody knows yet are added.
+// Ids of the problems; adds unknown ones.
 Result<std::vector<int64_t>> IdsOf(WriteTransaction& transaction,
                                    std::span<const ProblemSolvers> problems) {
   std::vector<std::string> texts;
@@ -140,7 +141,7 @@ Result<std::vector<int64_t>> IdsOf(WriteTransaction& transaction,
   return InternTexts(transaction, ProblemTable(), texts);
 }
 
-// Those of the problems of which the session has jobs.
+// Problems for which the session has jobs.
 Result<std::set<int64_t>> WithJobs(Connection& connection, int64_t session_id,
                                    std::span<const int64_t> problem_ids) {
   std::vector<Cell> keys = {IntegerCell(session_id)};
@@ -164,7 +165,7 @@ Status LoadSome(WriteTransaction& transaction, std::span<const ProblemSolvers> p
   }
   std::vector<JobRow> rows;
   for (size_t i = 0; i < problems.size(); ++i) {
-    // One that is listed twice has its jobs by the second time.
+    // A problem that is listed twice has its jobs by the second time.
     const bool is_new = !with_jobs.contains(ids[i]) && loading.problem_ids.insert(ids[i]).second;
     if (is_new) ATTUNE_RETURN_IF_ERROR(AddRows(problems[i], ids[i], loading, rows));
   }

@@ -1,4 +1,4 @@
-// What is written with the states of jobs, and what is not.
+// The rows that are written with job states, and those that are not.
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +34,7 @@ class JobReportTest : public DatabaseTest {
     session_id_ = SessionsIn(database_)->Create(session)->id;
   }
 
-  // So many jobs, each of a problem of its own, which "w" holds from `now` on.
+  // Leases `count` jobs of distinct problems to "w" from `now` on.
   std::vector<Job> LeaseNew(int count, int64_t now = 1) {
     JobLoad load;
     load.steps = {kMeasure};

@@ -16,43 +16,43 @@
 
 namespace attune::sql {
 
-// A job with what its row refers to.
+// A job with the values that its row refers to.
 struct JobRow {
-  Job job;  // Without its problem where nobody asked for that.
+  Job job;  // Without its problem if the caller did not ask for it.
   int64_t session_id = 0;
   int64_t problem_id = 0;
 };
 
-// Under a new id, which `row` has then. False, and nothing is added, if the session has the job
-// already.
+// Adds it under a new id, which `row` then has. Returns false, and adds nothing, if the session has
+// the job already.
 Result<bool> InsertJob(WriteTransaction& transaction, JobRow& row);
 Status UpdateJob(WriteTransaction& transaction, const JobRow& row);
-// The same of many, of which a statement writes several.
+// The same for many rows, several per statement.
 Status InsertJobs(WriteTransaction& transaction, std::span<JobRow> rows);
 Status UpdateJobs(WriteTransaction& transaction, std::span<const JobRow> rows);
 
 // Jobs for which `where` holds ("session_id = :p0 ORDER BY id"), without their problems.
 Status ReadJobs(Connection& connection, std::string_view where, std::span<const Cell> parameters,
                 const std::function<Status(JobRow)>& visit);
-// The same by the index of turns, of databases that have this program's schema. What was leased a
-// moment ago stands in it until the server has tidied up: counting that, MariaDB may find it
+// The same by the index of turns, for databases with this program's schema. The index keeps
+// recently leased rows until the server has tidied up. Because it counts them, MariaDB may find it
 // cheaper to read all jobs.
 Status ReadJobsByTurn(Connection& connection, std::string_view where,
                       std::span<const Cell> parameters, const std::function<Status(JobRow)>& visit);
-// All jobs of a session in order of their ids, without their problems. kDataLoss if the session
-// says that it has another number of them.
+// All jobs of a session in order of their ids, without their problems. kDataLoss if their number
+// differs from the session's count.
 Status ReadJobsOf(const Session& session, Connection& connection,
                   const std::function<Status(JobRow)>& visit);
 // The job of a step for a solver on a problem; nothing if there is none.
 Result<std::optional<JobRow>> FindJob(Connection& connection, const JobRow& like,
                                       const JobStep& step);
 
-// Reads the problems of jobs and remembers them. Not thread-safe.
+// Reads the problems of jobs and caches them. Not thread-safe.
 class JobProblems {
  public:
   JobProblems() : problems_(ProblemTable(), ParseProblem) {}
   Status Fill(Connection& connection, JobRow& row);
-  // Reads what it does not know of at once.
+  // Reads all unknown problems at once.
   Status FillAll(Connection& connection, std::span<JobRow> rows);
 
  private:

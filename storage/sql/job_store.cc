@@ -37,8 +37,8 @@ bool Matches(const JobFilter& filter, const Job& job) {
          (filter.solver.empty() || filter.solver == job.solver);
 }
 
-// The jobs of a session that match, in order of their ids. kDataLoss if the session says that it
-// has another number of them.
+// The matching jobs of a session, in order of their ids. kDataLoss if the number of its jobs
+// differs from the session's count.
 Result<std::vector<JobRow>> ReadMatching(Connection& connection, int64_t session_id,
                                          const JobFilter& filter) {
   ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
@@ -83,7 +83,7 @@ Result<std::map<int64_t, JobRow>> FindHeld(Connection& connection,
   return held;
 }
 
-// Of a job whose state has changed: nothing follows it, and it follows nothing.
+// Returns true for a job whose change of state affects no other job, and which follows none.
 bool EndsAlone(const Job& job) {
   return job.step.work == JobWork::kMeasure &&
          (job.state == JobState::kDone || job.state == JobState::kFailed);
@@ -179,14 +179,14 @@ class SqlJobStore final : public JobStore {
           std::vector<JobClaim> claims;
           for (const JobReport& report : reports) claims.push_back(report.claim);
           ATTUNE_ASSIGN_OR_RETURN(auto held, FindHeld(transaction.connection(), claims));
-          std::vector<JobRow> alone;  // What nothing depends on, written together.
+          std::vector<JobRow> alone;  // Jobs without dependents, written together.
           DoneFinds done_finds;
           for (const JobReport& report : reports) {
             const auto row = held.find(report.claim.job_id);
             taken.push_back(row != held.end() && row->second.job.attempts == report.claim.attempt);
             if (!taken.back()) continue;
             if (row->second.job.step == kFindMeasure) {
-              // It looks at the perf jobs, of which one may have ended here.
+              // A find job depends on perf jobs, and one may have ended here.
               ATTUNE_RETURN_IF_ERROR(UpdateJobs(transaction, alone));
               alone.clear();
               done_finds.clear();
@@ -257,7 +257,7 @@ class SqlJobStore final : public JobStore {
   }
 
  private:
-  // Of whoever has or had it.
+  // Adds a job to the work of its present or last owner.
   static void NoteWork(const Job& job, int64_t since_unix_ns, JobCounts& counts) {
     if (job.state == JobState::kLeased) {
       OwnerWork& work = counts.owners[job.owner];
@@ -275,7 +275,7 @@ class SqlJobStore final : public JobStore {
     work.last_ended_unix_ns = std::max(work.last_ended_unix_ns, ended_ns);
   }
 
-  // By session, whether it has find jobs that are done, once that was asked.
+  // Cached per session: whether it has find jobs that are done.
   using DoneFinds = std::map<int64_t, bool>;
 
   // Most have none, so that all reports of a transaction ask once.
@@ -295,13 +295,13 @@ class SqlJobStore final : public JobStore {
     return has_any;
   }
 
-  // What came of a job; the row itself is the caller's to write if it EndsAlone().
+  // Applies the result of a job. If it EndsAlone(), the caller writes the row.
   static Status Take(WriteTransaction& transaction, const JobReport& report, int64_t now_unix_ns,
                      JobRow& row, DoneFinds& done_finds) {
     ATTUNE_ASSIGN_OR_RETURN(const bool is_outdated, IsOutdated(transaction, report, row));
     End(row.job, is_outdated ? JobState::kQueued : report.state, now_unix_ns);
     row.job.error = report.error;
-    // Whoever reports was not lost.
+    // A worker that reports was not lost.
     row.job.lost = 0;
     if (report.state != JobState::kQueued) {
       row.job.entry_id = report.entry_id;
@@ -312,7 +312,7 @@ class SqlJobStore final : public JobStore {
     ATTUNE_ASSIGN_OR_RETURN(const bool has_finds,
                             HasDoneFinds(transaction, row.session_id, done_finds));
     if (!has_finds) return Status::Ok();
-    // What find has measured was measured with parameters that are no longer those of the perf-db.
+    // The find result was measured with parameters that the perf-db no longer has.
     ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(transaction.connection(), row, kFindMeasure));
     if (!find.has_value() || find->job.state != JobState::kDone) return Status::Ok();
     Queue(find->job);
@@ -320,8 +320,8 @@ class SqlJobStore final : public JobStore {
     return Settle(transaction, *find, now_unix_ns);
   }
 
-  // Whether a find job was done with parameters that a perf job has replaced while it ran: it was
-  // leased before the perf job was loaded.
+  // Returns true if a find job used parameters that a perf job replaced while it ran: the find job
+  // was leased before the perf job was loaded.
   static Result<bool> IsOutdated(WriteTransaction& transaction, const JobReport& report,
                                  const JobRow& row) {
     if (row.job.step != kFindMeasure || report.state != JobState::kDone) return false;
@@ -330,7 +330,7 @@ class SqlJobStore final : public JobStore {
            perf->job.changed_unix_ns > row.job.changed_unix_ns;
   }
 
-  // To be done again.
+  // Queues it again.
   static void Queue(Job& job) {
     job.state = JobState::kQueued;
     job.lost = 0;
@@ -340,12 +340,12 @@ class SqlJobStore final : public JobStore {
   struct JobChange {
     std::function<bool(JobState)> is_meant;
     std::function<void(Job&)> make;
-    // What find measured with the parameters of a perf job that is done again goes with it, so that
-    // no time stays beside parameters that it was not measured with.
+    // A find job that used the parameters of a repeated perf job is repeated too. No time then
+    // remains beside parameters that it was not measured with.
     bool takes_finds_along;
   };
 
-  // How many are then in the state that the change gives them: one whose compile job has failed is
+  // Returns the number of jobs that end up in the new state: one whose compile job has failed is
   // cancelled again at once.
   Result<int64_t> ChangeMatching(int64_t session_id, const JobFilter& filter,
                                  const JobChange& change) {
@@ -361,7 +361,7 @@ class SqlJobStore final : public JobStore {
           ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadMatching(connection, session_id, filter));
           for (const JobRow& matching : rows) {
             if (!change.is_meant(matching.job.state)) continue;
-            // As it is now: an earlier one of them may have changed it.
+            // In its present state: an earlier one of them may have changed it.
             ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(connection, matching, matching.job.step));
             if (!row.has_value()) continue;
             ATTUNE_RETURN_IF_ERROR(Change(transaction, change, *row, changed));

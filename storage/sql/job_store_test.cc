@@ -126,7 +126,7 @@ TEST_P(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
   EXPECT_EQ(jobs[0].priority, 0);
   EXPECT_EQ(jobs[1].priority, 5);
   EXPECT_EQ(jobs[2].priority, 5);
-  // What is leased stays so, with its attempt.
+  // A leased job stays leased, with its attempt.
   EXPECT_EQ(Report(ReportOf(held[0], JobState::kDone)), 1);
   // And nothing is lowered, or raised twice.
   EXPECT_EQ(Load(PerfLoad(), problems).raised, 0);
@@ -197,7 +197,7 @@ TEST_P(JobStoreTest, FindWaitsWhileSomebodySearchesWhatItIsToMeasure) {
   LeaseTerms find = Terms(1, "w2");
   find.steps = {kFindMeasure};
 
-  // Perf of the second problem is nobody's, and may stay so.
+  // No worker holds perf of the second problem, and it may stay so.
   const auto of_second = Lease(find);
   ASSERT_THAT(of_second, SizeIs(1));
   EXPECT_EQ(of_second[0].problem, SampleProblem(2));
@@ -269,7 +269,7 @@ TEST_P(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
   EXPECT_EQ(*jobs_->Requeue(session_id_, {}), 2);
   EXPECT_THAT(Lease(measure), IsEmpty());
 
-  // While it is measured its compile fails; when it is given back that counts.
+  // While it is measured its compile fails; that counts when it is given back.
   Report(ReportOf(Lease(Terms(1))[0], JobState::kDone));
   const Job leased = Lease(measure)[0];
   EXPECT_EQ(*jobs_->Requeue(session_id_, compile), 1);
@@ -278,7 +278,7 @@ TEST_P(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
   Report(ReportOf(leased, JobState::kQueued));
   EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled"));
 
-  // Whoever asks for it alone hears why it cannot be had.
+  // A lease for this problem alone fails with the reason.
   JobFilter alone;
   alone.steps = {kPerfMeasure};
   EXPECT_EQ(*jobs_->Requeue(session_id_, alone), 0);
@@ -582,7 +582,7 @@ TEST_P(JobStoreTest, LoadingReadsNoTableFromEndToEndHoweverItHasGrown) {
   for (int64_t i = 0; i < 1500; ++i) problems.push_back({SampleProblem(i), {"l"}});
   Load(PerfLoad(), problems);
   EXPECT_EQ(Load(PerfLoad(), problems).already_there, 1500);
-  // A connection says what it has read when it ends.
+  // A connection reports the rows that it has read when it ends.
   jobs_.reset();
   sessions_.reset();
   database_.reset();

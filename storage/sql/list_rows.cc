@@ -22,7 +22,7 @@ Row LabelRow(const Table& labels, int64_t id, std::string_view label, int64_t pr
   return RowWriter(labels).Integer(id).Text(label).Integer(problem_count).Checksum().Take();
 }
 
-// How often a list has a problem.
+// Number of times that a list has a problem.
 struct Link {
   int64_t label_id = 0;
   int64_t problem_id = 0;
@@ -45,7 +45,7 @@ Result<std::optional<Row>> ReadLabelRow(Connection& connection, const ListTables
   return ReadRow(connection, {lists.labels, "label = :p0", {&cell, 1}});
 }
 
-// The row of the label, which is added if it is new.
+// The row of the label; adds a new one.
 Result<Row> InternLabel(WriteTransaction& transaction, const ListTables& lists,
                         std::string_view label) {
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Row> present,
@@ -71,7 +71,7 @@ Status ReplaceWeight(WriteTransaction& transaction, const ListTables& lists, con
   return transaction.Update(lists.links, LinkRow(lists.links, (*row)[kLinkId].integer, link));
 }
 
-// Whether the problem is new in the list.
+// Returns true if the problem is new in the list.
 Result<bool> AddLink(WriteTransaction& transaction, const ListTables& lists, const Link& link) {
   const Row row = LinkRow(lists.links, transaction.TakeId(), link);
   ATTUNE_ASSIGN_OR_RETURN(const bool is_new,
@@ -86,7 +86,7 @@ struct ListWrite {
   const ListTables& lists;
 };
 
-// Returns how many problems are new in the list. Calls `on_known` for each other one.
+// Returns the number of new problems in the list. Calls `on_known` for each other one.
 template <class OnKnown>
 Result<int64_t> AddLinks(const ListWrite& write, std::string_view label,
                          std::span<const TaggedProblem> problems, const OnKnown& on_known) {
@@ -118,7 +118,7 @@ struct ProblemLink {
   int64_t weight = 1;
 };
 
-// Those of the list with the row `label_row`, in order of their ids. Their number must be the
+// Problems of the list with the row `label_row`, in order of their ids. Their number must match the
 // label's.
 Result<std::vector<ProblemLink>> ReadLinks(Connection& connection, const ListTables& lists,
                                            const Row& label_row) {

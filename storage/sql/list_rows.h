@@ -27,16 +27,16 @@ struct ListTables {
 ListTables TagLists();
 ListTables NetworkLists();  // Labelled by Text(Network).
 
-// `ids` remembers the rows of problems, for lists that are put into several places.
+// `ids` caches the rows of problems, for callers that add to several lists.
 Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTables& lists,
                  std::string_view label, std::span<const TaggedProblem> problems);
 
-// Like AddToList(), but a problem that is in the list keeps its weight. Returns how many were new.
+// Like AddToList(), but a problem in the list keeps its weight. Returns the number of new ones.
 Result<int64_t> AddNewToList(WriteTransaction& transaction, InternedTexts& ids,
                              const ListTables& lists, std::string_view label,
                              std::span<const TaggedProblem> problems);
 
-// In the order in which they were added to the list; none if there is no such list.
+// In the order in which they were added to the list; none for an unknown list.
 Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTables& lists,
                                             std::string_view label);
 // All problems, with the sum of their weights over all tags, at least 1.

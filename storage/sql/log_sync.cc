@@ -31,7 +31,7 @@ Status LogSync::Sync() {
   const uint64_t mine = ++asked_;
   const std::lock_guard lock(mutex_);
   if (done_ >= mine) return Status::Ok();
-  // Whoever asks from here on may have committed too late for this one.
+  // A later request may have committed too late for this sync.
   const uint64_t served = asked_.load();
   ATTUNE_RETURN_IF_ERROR(SyncNow());
   done_ = served;

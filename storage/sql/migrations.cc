@@ -75,7 +75,7 @@ Migration TrialsMigration() {
        "CREATE INDEX trial_by_set ON trial (set_id, role)"}};
 }
 
-// The id is random, so it is no statement. From here on a counter that is missing is damage.
+// The id is random, so it is not in a statement. From here on a missing counter is damage.
 Status GiveDatabaseItsId(Connection& connection) {
   ATTUNE_RETURN_IF_ERROR(MakeCounter(connection));
   const Table& table = StoreIdentityTable();
@@ -98,8 +98,8 @@ Migration RevisionsMigration() {
       GiveDatabaseItsId};
 }
 
-// Samples that are there keep their form: a database of a million trials is opened at once, and
-// what was exchanged before is not certified.
+// Existing samples keep their form: a database of a million trials opens at once, and earlier
+// exchanges are not certified.
 Status BindNewSamples(Connection& connection) {
   return InsertBoundary(connection, BoundSamplesTable());
 }
@@ -123,7 +123,7 @@ std::string MomentColumns(std::string_view moment) {
       moment);
 }
 
-// A row for each set from now on, so that one that is hidden by damage is missed.
+// A row for each set from now on, so that one that damage hides is missed.
 Migration ConditionsMigration() {
   return {5,
           "conditions",
@@ -135,9 +135,9 @@ Migration ConditionsMigration() {
           KeepNewConditions};
 }
 
-// Files of other programs, and what they say, line by line. And how many rows set_conditions has:
-// an empty page in the place of one of its pages would otherwise be taken for sets without
-// conditions.
+// Files of other programs with their content, line by line. Also the number of rows of
+// set_conditions: an empty page in the place of one of its pages would otherwise pass for sets
+// without conditions.
 Migration ImportsMigration() {
   return {
       6,
@@ -201,7 +201,7 @@ Migration SessionsMigration() {
        "CREATE INDEX job_by_state ON job (session_id, state, ready, step, priority DESC)"}};
 }
 
-// Versions of results that were looked at and approved.
+// Golden versions: reviewed and approved results.
 Migration GoldenMigration() {
   return {
       8,
@@ -226,7 +226,7 @@ Status BeginCountOfFigures(Connection& connection) {
   return InsertNumber(connection, FigureCountTable(), 0);
 }
 
-// What trials are measured by beside their time.
+// Metrics of trials beside their time.
 Migration FiguresMigration() {
   return {
       9,
@@ -242,7 +242,7 @@ Migration FiguresMigration() {
       BeginCountOfFigures};
 }
 
-// Who works on jobs, and who puts them on the queue.
+// Workers on jobs, and the publishers that queue them.
 Migration FleetMigration() {
   return {
       10,
@@ -255,7 +255,7 @@ Migration FleetMigration() {
        "NULL, deadline_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT"}};
 }
 
-// Compiled kernels, which travel from who builds to who measures.
+// Compiled kernels, which travel from builders to measuring workers.
 Migration ArtifactsMigration() {
   return {
       11,
@@ -270,10 +270,9 @@ Migration ArtifactsMigration() {
        "INTEGER NOT NULL REFERENCES artifact (id), checksum TEXT NOT NULL) STRICT"}};
 }
 
-// The order in which jobs are leased, by an index alone. It begins with the state, so that nobody
-// who asks for the jobs of a problem is led through all that a session has queued: before a
-// server's statistics know of a session, one index seems as good to it as another that begins with
-// the session.
+// Lease order of jobs, as an index only. It begins with the state, so a query for the jobs of a
+// problem never walks all queued jobs of a session. Before a server has statistics of a session,
+// this index looks as good to it as one that begins with the session.
 Migration TurnsMigration() {
   return {12,
           "turns",
@@ -282,7 +281,7 @@ Migration TurnsMigration() {
           {{"job_by_state", "job"}}};
 }
 
-// What tunings did when.
+// Timelines of tunings.
 Migration TimelineMigration() {
   return {13,
           "timeline",
@@ -291,7 +290,7 @@ Migration TimelineMigration() {
            "CREATE INDEX timeline_by_set ON timeline (set_id)"}};
 }
 
-// What the database says about itself: the names of the migrations that were applied, in order.
+// The names of the applied migrations that the database records, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
   if (tables.empty()) return std::vector<std::string>{};
@@ -354,7 +353,7 @@ Status Apply(Connection& connection, const Migration& migration) {
 
 Status ApplyMissing(Connection& connection, std::span<const Migration> migrations) {
   ATTUNE_RETURN_IF_ERROR(connection.LockSchema());
-  // Again, under the lock: another process may have been quicker.
+  // Checks again under the lock: another process may have been quicker.
   ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
   ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
   for (const Migration& migration : migrations.subspan(applied.size())) {

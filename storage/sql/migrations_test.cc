@@ -1,4 +1,4 @@
-// From one schema to the next, and what is refused.
+// From one schema to the next, and the cases that fail.
 #include "storage/sql/migrations.h"
 
 #include <unistd.h>
@@ -130,7 +130,8 @@ TEST_F(MigrationsTest, SetsFromBeforeConditionsWereKeptHaveNoneAndMayGetSome) {
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
 }
 
-// As an attune of version 4 leaves it that goes on while a newer one migrates the database.
+// The state that an attune of version 4 leaves if it continues while a newer one migrates the
+// database.
 TEST_F(MigrationsTest, ASetWhoseWriterKnewNoConditionsHasNone) {
   Random random(1);
   const MeasurementSet young = SampleSet(1, 1, random);
@@ -147,7 +148,7 @@ TEST_F(MigrationsTest, ASetWhoseWriterKnewNoConditionsHasNone) {
   ASSERT_EQ(sets->size(), 2u);
   EXPECT_TRUE(sets->at(0).conditions.empty());
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
-  // Whose row has another id now is another matter.
+  // A set whose row of conditions has another id is damaged.
   ASSERT_EQ(connection->Execute("PRAGMA foreign_keys = OFF"), Status::Ok());
   ASSERT_EQ(connection->Execute("UPDATE set_conditions SET id = id + 1000"), Status::Ok());
   EXPECT_EQ(Collected(**OpenSqlStore(path_)).status().code(), StatusCode::kDataLoss);
@@ -213,7 +214,7 @@ TEST_F(MigrationsTest, ACopyOfTheOldVersionStaysAndIsNotReplaced) {
 TEST_F(MigrationsTest, WithoutRoomForACopyTheDatabaseStaysAsItIs) {
   const std::span<const Migration> before(Migrations().data(), 12);
   ASSERT_EQ(Migrate(*Open(), before), Status::Ok());
-  // What takes its name and is no file.
+  // A folder in the place of the copy.
   std::filesystem::create_directories(fmt::format("{}.v12.part.{}/x", path_.string(), ::getpid()));
 
   const Status status = OpenSqlStore(path_).status();

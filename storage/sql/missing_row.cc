@@ -20,7 +20,7 @@ Status MissingRow(Connection& connection, const Table& table, int64_t id) {
     if (!refers) continue;
     ATTUNE_ASSIGN_OR_RETURN(const bool is_there, HasTable(connection, *other));
     if (!is_there) continue;
-    // Rows that are read are checked: one that was changed says so.
+    // Reading checks each row, so that a changed one is reported.
     const Status read = ReadRows(connection, {*other, condition, {&cell, 1}},
                                  [](std::span<const Cell>) { return Status::Ok(); });
     if (read.code() == StatusCode::kDataLoss) return read;

@@ -1,4 +1,4 @@
-// What is said where a row is not there that another one refers to.
+// Reports a missing row that another row refers to.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace attune::sql {
 
-// kDataLoss: the row that refers to row `id` of `table` (by a column called "TABLE_id"), if it is
-// the one that was changed, with its column; else that the row is missing.
+// kDataLoss: names the row that refers to row `id` of `table` (by a column "TABLE_id") and its
+// column if it was changed; otherwise reports that the row is missing.
 Status MissingRow(Connection& connection, const Table& table, int64_t id);
 
 }  // namespace attune::sql

@@ -40,7 +40,7 @@ Result<ProblemsById> ProblemsById::Read(Connection& connection, std::string_view
 Result<Problem> ProblemsById::Take(Connection& connection, int64_t id) {
   const auto found = problems_.find(id);
   if (found != problems_.end()) return std::move(found->second);
-  // Says what is missing.
+  // ReadText reports a missing row.
   ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadText(connection, ProblemTable(), id));
   return ParseProblemRow(id, content);
 }

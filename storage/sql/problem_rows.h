@@ -19,12 +19,12 @@ Result<Problem> ParseProblemRow(int64_t id, std::string_view content);
 // Problems by the ids of their rows.
 class ProblemsById {
  public:
-  // Those whose ids `ids` selects ("SELECT problem_id FROM job WHERE session_id = :p0"), by one
-  // statement: one for each of them takes three times as long. kDataLoss as ParseProblemRow.
+  // Problems with the ids that `ids` selects ("SELECT problem_id FROM job WHERE session_id = :p0"),
+  // by one statement: one for each of them takes three times as long. kDataLoss as ParseProblemRow.
   static Result<ProblemsById> Read(Connection& connection, std::string_view ids,
                                    std::span<const Cell> parameters);
 
-  // Moves it out of here. REQUIRES: it was not taken before. kDataLoss if there is no such row.
+  // Moves the problem out. REQUIRES: it was not taken before. kDataLoss if there is no such row.
   Result<Problem> Take(Connection& connection, int64_t id);
 
  private:

@@ -1,5 +1,5 @@
-// Databases that are only to be read: without the right to write them, beside those who write, and
-// of other schemas.
+// Read-only databases: without the right to write them, beside active writers, and with other
+// schemas.
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ using ::testing::Not;
 constexpr std::chrono::milliseconds kNoPatience{1};
 const SqlStoreOptions kReading = {kNoPatience, 0, StoreUse::kRead};
 
-// Takes from this process the right to write in `folder`, from root by becoming nobody.
+// Takes from this process the right to write in `folder`; from root by becoming user `nobody`.
 class WithoutRights {
  public:
   explicit WithoutRights(const std::filesystem::path& folder) : folder_(folder) {
@@ -78,7 +78,7 @@ class ReadAccessTest : public ::testing::Test {
 
   void Fill() { Add(*Open({})); }
 
-  // A database of the first `count` migrations with one set, if they have a table for it.
+  // A database of the first `count` migrations, with one set if they have a table for it.
   void MakeOldDatabase(size_t count) {
     const std::span<const sql::Migration> migrations(sql::Migrations().data(), count);
     const auto connection = std::move(*sql::Connection::Open(path_, {}));
@@ -195,7 +195,7 @@ TEST_F(ReadAccessTest, AReaderLeavesNothingBehindAndWritesNothing) {
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("read only"));
-  // The database, and the queue of those who wrote it.
+  // The database, and the queue of its writers.
   EXPECT_EQ(FilesHere(), 2u);
 }
 

@@ -1,4 +1,4 @@
-// What changed since a revision: rows of `store_identity` and `finished_set`, and the order of ids.
+// Changes since a revision: rows of `store_identity` and `finished_set`, and the order of ids.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace attune::sql {
 
 Result<StoreState> ReadState(Connection& connection);
 
-// Notes, under a revision of its own, that the set is finished.
+// Records, under a new revision, that the set is finished.
 Status InsertFinish(WriteTransaction& transaction, int64_t set_id);
 
 // Ids of sets by the id of their problem.

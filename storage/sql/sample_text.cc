@@ -14,7 +14,7 @@
 namespace attune::sql {
 namespace {
 
-// How a text begins, and what its hash is seeded with.
+// The prefix of a text, and the seed of its hash.
 struct SampleForm {
   std::string_view name;
   uint64_t seed = 0;

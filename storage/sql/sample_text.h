@@ -14,10 +14,10 @@ namespace attune::sql {
 // The text fits the row with this checksum and no other.
 std::string SampleText(std::span<const double> samples_ns, const Fingerprint& row_checksum);
 
-// The inverse. kDataLoss that says what is wrong, also if the samples are those of another row.
+// The inverse. kDataLoss names the defect, also if the samples belong to another row.
 Result<std::vector<double>> ParseSampleText(std::string_view text, const Fingerprint& row_checksum);
 
-// Of the form before version 4 of the schema, `f64:<count>:<hash>:<base64>`, which fits every row.
+// The form before version 4 of the schema, `f64:<count>:<hash>:<base64>`, which fits every row.
 Result<std::vector<double>> ParseUnboundSampleText(std::string_view text);
 
 }  // namespace attune::sql

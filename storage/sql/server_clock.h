@@ -1,4 +1,4 @@
-// The clock of a database's server, by which deadlines go that several machines have to agree on.
+// The clock of a database's server, for deadlines that several machines must agree on.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace attune::sql {
 
-// Asks the server once a minute, and goes by the steady clock of this machine between, so that
-// nobody's clock has to be right but the server's, and asking costs nothing. Thread-safe.
+// Asks the server once a minute, and uses the steady clock of this machine between. So only the
+// server's clock has to be right, and reading the time costs nothing. Thread-safe.
 class ServerClock {
  public:
-  // By how much the server's clock is before the steady one of this machine, in nanoseconds.
+  // Offset of the server's clock from the steady one of this machine, in nanoseconds.
   using Ask = std::function<Result<int64_t>()>;
 
-  // The moment by the server's clock when the steady one says `steady_ns`. What `ask` failed with,
-  // if it has never been answered; else the last answer counts.
+  // The server's time at `steady_ns` of the steady clock. Returns the error of `ask` if it never
+  // succeeded; otherwise the last answer counts.
   Result<int64_t> UnixNs(int64_t steady_ns, const Ask& ask);
 
  private:

@@ -107,7 +107,7 @@ Status AddState(Connection& connection, SessionRow& row) {
   return Status::Ok();
 }
 
-// Of a row of `session`, without its state.
+// A row of `session`, without its state.
 Result<SessionRow> Parse(std::span<const Cell> row) {
   SessionRow parsed;
   Session& session = parsed.session;

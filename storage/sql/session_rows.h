@@ -13,39 +13,39 @@
 
 namespace attune::sql {
 
-// A session with what changes of it.
+// A session with its mutable fields.
 struct SessionRow {
   Session session;
   int64_t generation = 0;  // The newest of its table of solvers; 0 for none.
   int64_t tag_count = 0;
-  int64_t solver_count = 0;  // Of all generations.
+  int64_t solver_count = 0;  // All generations together.
   int64_t applicability_count = 0;
 };
 
 // Under a new id.
 Result<SessionRow> InsertSession(WriteTransaction& transaction, const Session& session);
-// Writes what changes of a session: terms, closing, counts.
+// Writes the mutable fields of a session: terms, closing, counts.
 Status UpdateSession(WriteTransaction& transaction, const SessionRow& row);
 
-// Nothing if there is none of that name.
+// Nothing if no session has that name.
 Result<std::optional<SessionRow>> FindSession(Connection& connection, std::string_view name);
-// kNotFound if there is none with that id.
+// kNotFound if no session has that id.
 Result<SessionRow> ReadSession(Connection& connection, int64_t id);
 // In order of their ids.
 Result<std::vector<SessionRow>> ReadSessions(Connection& connection);
 
-// Whether the tag is new in the session.
+// Returns true if the tag is new in the session.
 Result<bool> InsertSessionTag(WriteTransaction& transaction, int64_t session_id, int64_t tag_id);
-// Ids of tags, in the order in which they were added. kDataLoss if there are not as many as the
-// session says.
+// Ids of tags, in the order in which they were added. kDataLoss if their number differs from the
+// session's count.
 Result<std::vector<int64_t>> ReadSessionTags(Connection& connection, const SessionRow& row);
 
-// Gives a set to a session, if it is not given yet; kInvalidArgument if another one has it.
-// Whether it was.
+// Gives a set to a session and returns true; false if the session has it already. kInvalidArgument
+// if another session has it.
 Result<bool> InsertSessionSet(WriteTransaction& transaction, int64_t session_id, int64_t set_id);
-// Row numbers of its sets, ascending. kDataLoss if there are not as many as the session says.
+// Row numbers of its sets, ascending. kDataLoss if their number differs from the session's count.
 Result<std::vector<int64_t>> ReadSetsOfSession(Connection& connection, const SessionRow& row);
-// Nothing if it is of none.
+// Nothing if it belongs to none.
 Result<std::optional<int64_t>> FindSessionOfSet(Connection& connection, int64_t set_id);
 
 }  // namespace attune::sql

@@ -51,8 +51,8 @@ Result<std::vector<TaggedProblem>> ReadTaggedProblems(Connection& connection,
   return problems.Take();
 }
 
-// What has problems of a session: the table that says so, the column of the session that counts its
-// rows, and a selection of them.
+// A source of problems of a session: the table, the session column that counts its rows, and a
+// selection of them.
 struct ProblemSource {
   std::string_view table;
   std::string_view count_column;
@@ -82,8 +82,8 @@ Status VisitPairs(Connection& connection, const std::string& sql, const SessionR
   }
 }
 
-// Row numbers of the problems of a source, each once, in order of its rows. Those are not read, but
-// counted. kDataLoss if there are not as many as the session says, or one has no problem.
+// Row numbers of the problems of a source, each once, in order of its rows. The rows are counted,
+// not read. kDataLoss if their number differs from the session's count, or one has no problem.
 Result<std::vector<int64_t>> ReadProblemIds(Connection& connection, const SessionRow& row,
                                             const ProblemSource& source, int64_t expected) {
   std::vector<int64_t> ids;
@@ -110,8 +110,8 @@ Result<std::vector<int64_t>> ReadProblemIds(Connection& connection, const Sessio
       row.session.id, source.count_column, expected, source.table, count));
 }
 
-// Appends what the session works on and none of its tags has: problems of its jobs, then of its
-// sets. A problem with a tag, as most are, is not read again.
+// Appends problems of the session without a tag: those of its jobs, then of its sets. A problem
+// with a tag, as most have, is not read again.
 Status AddUntaggedProblems(Connection& connection, const SessionRow& row,
                            std::vector<TaggedProblem>& problems) {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<int64_t> ids,
@@ -119,7 +119,7 @@ Status AddUntaggedProblems(Connection& connection, const SessionRow& row,
   ATTUNE_ASSIGN_OR_RETURN(const auto of_sets,
                           ReadProblemIds(connection, row, kSets, row.session.set_count));
   ids.insert(ids.end(), of_sets.begin(), of_sets.end());
-  std::unordered_set<int64_t> known;  // What is there, and what was added.
+  std::unordered_set<int64_t> known;  // Problems present before, and added here.
   ATTUNE_RETURN_IF_ERROR(VisitPairs(connection,
                                     fmt::format("SELECT problem_id, 0 FROM ({}) AS t", kTagged),
                                     row, [&](int64_t id, int64_t) { known.insert(id); }));

@@ -37,7 +37,7 @@ Result<CacheState> CacheIn(std::span<const Cell> row) {
   return DamagedCell(MeasurementSetTable(), row, kCache, "which is no cache state");
 }
 
-// The ids of what a set refers to.
+// The ids that a set refers to.
 struct SetReferences {
   int64_t problem_id = 0;
   int64_t target_id = 0;

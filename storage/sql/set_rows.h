@@ -15,14 +15,14 @@
 
 namespace attune::sql {
 
-// How far a set has come.
+// Progress of a set.
 struct SetProgress {
   int64_t set_id = 0;  // measurement_set.id
   bool finished = false;
   RoleCounts counts;
 };
 
-// Reads sets and remembers what they refer to. Not thread-safe.
+// Reads sets and caches the rows that they refer to. Not thread-safe.
 class SetReader {
  public:
   SetReader();
@@ -35,21 +35,21 @@ class SetReader {
   ParsedTexts<Environment> environments_;
 };
 
-// Adds the set and its progress; the id of its row, also if the same set is there already.
-// kInvalidArgument if another one has its id.
+// Adds the set and its progress; returns the id of its row, also if the same set exists already.
+// kInvalidArgument if another set has its id.
 Result<int64_t> InsertSet(WriteTransaction& transaction, const MeasurementSet& set);
 
-// The rows of the sets of a problem, in order of their start. kDataLoss if there are not as many as
-// the problem says.
+// The rows of the sets of a problem, in order of their start. kDataLoss if their number differs
+// from the problem's count.
 Result<std::vector<Row>> ReadSetRows(Connection& connection, int64_t problem_id);
 
-// The row of a set. kDataLoss if there is none.
+// The row of a set. kDataLoss if it is missing.
 Result<Row> ReadSetRowById(Connection& connection, int64_t set_id);
 // measurement_set.id and problem_id of such a row.
 int64_t SetIdOf(std::span<const Cell> set_row);
 int64_t ProblemIdOf(std::span<const Cell> set_row);
 
-// Of the set with this `key`; nothing if there is none.
+// Cache state of the set with this `key`; nothing if there is none.
 Result<std::optional<CacheState>> ReadCacheState(Connection& connection, std::string_view key);
 
 // kNotFound if there is no set with this `key` (MeasurementSet::id).

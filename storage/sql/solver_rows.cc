@@ -55,7 +55,7 @@ Result<SolverEntry> ParseEntry(std::span<const Cell> row) {
   return entry;
 }
 
-// How many rows of a session there should be, by a column of `session_state`, and are.
+// The expected number of rows of a session, from a column of `session_state`, and the actual one.
 struct Counted {
   std::string_view column;
   int64_t expected = 0;

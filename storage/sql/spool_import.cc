@@ -96,7 +96,7 @@ class Importer {
     }
     Complain(fmt::format("'{}' is not imported: {}.", path.string(), read.message()));
     if (read.code() != StatusCode::kDataLoss || !options_.is_told) return;
-    // Reported once, and kept for a user who can read it.
+    // Reported once, and kept for a user with the right to read it.
     ::renameat(folder_fd, name.c_str(), folder_fd, (name + ".damaged").c_str());
   }
 

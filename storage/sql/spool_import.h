@@ -24,7 +24,7 @@ struct SpoolImport {
 
 // Returns true if a program left problems beside the database at `path` that this user may import.
 bool HasSpools(const std::filesystem::path& path);
-// The same. `refused` gets the folder with recorded problems that is not read, if any.
+// The same. `refused` gets the folder with recorded problems that was refused, if any.
 bool HasSpools(const std::filesystem::path& path, std::string& refused);
 
 struct SpoolImportOptions {

@@ -73,7 +73,7 @@ Result<int64_t> SqlDatabase::NowUnixNs() {
       if (std::from_chars(text.data(), text.data() + text.size(), now_us).ec != std::errc()) {
         return Internal(fmt::format("The server of database '{}' does not tell the time.", name_));
       }
-      // It was answered in the middle, as far as anybody knows.
+      // Assumes that the server answered in the middle of the round trip.
       ahead_ns = 1000 * now_us - (asked_ns + SteadyNowNs()) / 2;
       return Status::Ok();
     }));
@@ -158,7 +158,7 @@ Status SqlDatabase::Repeatedly(Purpose purpose, const std::function<Status(sql::
     sql::Fault fault = sql::Fault::kFinal;
     Status status = attempt(fault);
     if (status.ok()) NoteThere(purpose);
-    // Also where it cannot be tried again here, as a commit that may have been kept.
+    // Also if it cannot be retried here, such as a commit that may have succeeded.
     const bool is_away =
         status.code() == StatusCode::kUnavailable && fault != sql::Fault::kConflict;
     if (is_away) NoteAway(purpose, status);
@@ -232,7 +232,7 @@ Result<std::unique_ptr<DatabaseSession>> SqlDatabase::BeginReading(sql::Fault& f
 
 Status SqlDatabase::Read(const std::function<Status(DatabaseSession&)>& body) {
   std::unique_ptr<DatabaseSession> session;
-  // Not `body`, which may have shown what it read.
+  // `body` is not repeated, because it may have delivered results already.
   ATTUNE_RETURN_IF_ERROR(Repeatedly(Purpose::kRead, [&](sql::Fault& fault) -> Status {
     ATTUNE_ASSIGN_OR_RETURN(session, BeginReading(fault));
     return Status::Ok();

@@ -1,5 +1,5 @@
-// An open database: sessions that are lent to one operation at a time, and turns for those that
-// write. What is kept in it is read and written by the stores over it.
+// An open database: sessions that are lent to one operation at a time, and turns for writers. The
+// stores over it read and write its content.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@
 namespace attune {
 namespace sql {
 
-// A connection with what was read or written over it, so that they are forgotten together.
+// A connection with the caches filled over it, so that both are dropped together.
 struct DatabaseSession {
   explicit DatabaseSession(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {}
 
@@ -42,7 +42,7 @@ struct DatabaseSession {
   ConditionReader conditions;
 };
 
-// What is done about a server that is away.
+// Retry policy for an unreachable server.
 struct Reconnecting {
   std::chrono::milliseconds patience{0};
   std::shared_ptr<OutageLog> outages;  // SqlStoreOptions::outages.
@@ -57,27 +57,29 @@ class SqlDatabase {
   // In the file `path`.
   SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
               std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t waited_ns));
-  // On `server`. What fails because the connection is gone is done again over others within the
-  // patience.
+  // A database on `server`. Operations that fail because the connection is gone are retried over
+  // new connections within the patience.
   SqlDatabase(std::unique_ptr<sql::DatabaseServer> server, sql::Access access,
               std::unique_ptr<sql::Connection> first, sql::Reconnecting reconnecting);
 
-  // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok;
-  // on a server perhaps more than once, so it begins anew each time. What `body` failed with is
-  // returned, and nothing of it is kept. kFailedPrecondition if the database was opened to be read.
+  // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok. On
+  // a server it may run more than once, so it must start afresh each time. An error of `body` is
+  // returned and rolls everything back. kFailedPrecondition if the database was opened to be read.
   Status Write(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
   // Runs `body` on one state of the database. It may call Read or Write again.
   Status Read(const std::function<Status(sql::DatabaseSession&)>& body);
-  // Nothing, and Ok, in a database that has no such table: one that is only read may be older.
+  // Does nothing, and returns Ok, in a database without that table: one opened to be read may be
+  // older.
   Status ReadIfAny(const sql::Table& table, const std::function<Status(sql::Connection&)>& body);
-  // What others have committed reaches the disk. Of a database that is only read this may fail, and
-  // is not said.
+  // Syncs commits of other processes to the disk. For a database opened to be read, a failure is
+  // ignored.
   Status Sync();
 
-  // The moment, by the clock of the server, or of this machine for a file.
+  // The time, by the clock of the server, or of this machine for a file.
   Result<int64_t> NowUnixNs();
 
-  // Tells others that `number` is being worked at (alive_mark.h), and whether anybody is.
+  // Mark shows other processes that `number` is in use (alive_mark.h); IsMarked returns true if any
+  // process uses it.
   Result<sql::AliveMark> Mark(int64_t number);
   bool IsMarked(int64_t number);
 
@@ -88,22 +90,22 @@ class SqlDatabase {
 
   Result<std::unique_ptr<sql::Connection>> Connect();
   Result<std::unique_ptr<sql::DatabaseSession>> Borrow();
-  // Of a server: nothing is left of connections that it has cut.
+  // For a server: drops idle connections after it has cut them.
   void DropIdle();
-  // After a failure a session is not given back but dropped, with what it remembers of a
-  // transaction that never was.
+  // Drops a session after a failure instead of returning it, because its caches may hold rows of a
+  // transaction that was rolled back.
   void GiveBack(std::unique_ptr<sql::DatabaseSession> session);
   Status CommitNow(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body,
                    sql::Fault& fault);
   Result<std::unique_ptr<sql::DatabaseSession>> BeginReading(sql::Fault& fault);
   enum class Purpose { kRead, kWrite };
-  // Calls `attempt` until it does not fail in a way that may pass.
+  // Repeats `attempt` while its failure may be temporary.
   Status Repeatedly(Purpose purpose, const std::function<Status(sql::Fault&)>& attempt);
-  // Tells what came of an attempt.
+  // Records the result of an attempt.
   void NoteAway(Purpose purpose, const Status& why);
   void NoteThere(Purpose purpose);
-  // While others write, something always remains in the log and it grows; then the little that is
-  // left is moved in a turn, so that the next writer starts the log anew.
+  // While others write, some of the log always remains and it grows; then the rest is moved in a
+  // turn, so that the next writer restarts the log.
   void TidyLog();
 
   const std::string name_;
@@ -111,7 +113,7 @@ class SqlDatabase {
   const std::unique_ptr<sql::DatabaseServer> server_;  // Null for a file.
   const sql::ConnectionOptions options_;
   const sql::Reconnecting reconnecting_;
-  // One that is read is not there for whoever writes to it: it may be read-only.
+  // A server can be there for readers and away for writers: it may be read-only.
   std::atomic<bool> is_away_to_write_{false};
   void (*const on_write_lock_)(int64_t waited_ns);
   sql::LogSync log_;

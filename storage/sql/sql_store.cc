@@ -30,7 +30,7 @@ namespace attune {
 namespace sql {
 namespace {
 
-// Ids of the problems that a query is about, ascending.
+// Ids of the problems that match a query, ascending.
 Result<std::vector<int64_t>> MatchingProblems(Connection& connection, const RecordQuery& query) {
   std::vector<int64_t> ids;
   if (query.tag.has_value()) {
@@ -76,7 +76,7 @@ Status VisitSet(DatabaseSession& session, const RecordQuery& query, std::span<co
   return visit(recorded);
 }
 
-// A problem with the sets of it that are wanted; all if null.
+// A problem with its selected sets; all if null.
 struct VisitedProblem {
   int64_t id = 0;
   const std::set<int64_t>* set_ids = nullptr;
@@ -288,7 +288,8 @@ class SqlStore final : public RecordStore {
 
   Result<StoreState> State() override {
     StoreState state;
-    // Who keeps a revision must not outlive it: what others have committed reaches the disk first.
+    // A caller's saved revision must not outlive the commits it covers: those of other processes
+    // reach the disk first.
     ATTUNE_RETURN_IF_ERROR(database_->Sync());
     ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(state, ReadState(*session.connection));
@@ -352,7 +353,7 @@ Status CheckRows(Connection& connection) {
   return Status::Ok();
 }
 
-// What rows refer to, and how many there are of them, shows by reading everything as a user would.
+// Reading everything as a user would checks references and counts of rows.
 Status ReadEverything(RecordStore& store) {
   ATTUNE_RETURN_IF_ERROR(store.State().status());
   ATTUNE_ASSIGN_OR_RETURN(const auto tags, store.Tags());
@@ -362,8 +363,8 @@ Status ReadEverything(RecordStore& store) {
   return store.Visit({}, [](const RecordedSet&) { return Status::Ok(); });
 }
 
-// The folder of the default database is nobody's choice; one that a person names and that is not
-// there is a mistyped path.
+// The user did not choose the folder of the default database. A missing folder that a user names is
+// a mistyped path.
 MissingFolder MissingFolderAt(const std::filesystem::path& path) {
   const auto usual = DefaultDatabasePath();
   return usual.ok() && path == *usual ? MissingFolder::kCreated : MissingFolder::kRefused;

@@ -1,4 +1,4 @@
-// How the SQLite store fails: each reason has its code and a sentence that helps.
+// Failures of the SQLite store: each reason has its code and a helpful sentence.
 #include "storage/sql/sql_store.h"
 
 #include <sys/mount.h>
@@ -56,7 +56,7 @@ class SqlStoreTest : public ::testing::Test {
   }
 
   Status OpenStatus() { return OpenSqlStore(path_, {kNoPatience}).status(); }
-  // Of opening and reading everything.
+  // Opens the store and reads everything.
   Status ReadStatus() {
     auto store = OpenSqlStore(path_);
     if (!store.ok()) return store.status();
@@ -160,7 +160,7 @@ TEST_F(SqlStoreTest, AnotherWriterMakesItUnavailableAfterTheTimeout) {
   EXPECT_EQ(store->FinishSet(set.id), Status::Ok());
 }
 
-// Appends until it fails, and checks that all that was acknowledged is there.
+// Appends until it fails, and checks that all acknowledged records are there.
 void ExpectNothingAcknowledgedIsLost(const std::string& path, const SqlStoreOptions& options) {
   Random random(7);
   const MeasurementSet set = SampleSet(0, 1, random);
@@ -325,7 +325,7 @@ TEST_F(SqlStoreTest, ATextWithTheFingerprintOfAnotherIsAnError) {
 
 TEST_F(SqlStoreTest, AnIndexThatLacksARowIsFoundWhenASmallDatabaseIsOpened) {
   Fill();
-  // The index is hidden while a row changes, so that it does not follow.
+  // The index is hidden while a row changes, so that it becomes stale.
   {
     const auto connection = std::move(*sql::Connection::Open(path_, {}));
     ASSERT_EQ(connection->Execute("CREATE TABLE hidden AS SELECT * FROM sqlite_master WHERE name = "

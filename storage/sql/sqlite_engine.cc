@@ -25,8 +25,8 @@ api::sqlite3* HandleOf(soci::session& session) {
   return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
 }
 
-// Whether the database or its log has grown to the file size limit of this process. SQLite reports
-// that as any I/O error, and its errno is gone by the time SOCI has thrown.
+// Returns true if the database or its log has grown to the file size limit of this process. SQLite
+// reports that as any I/O error, and its errno is gone by the time SOCI has thrown.
 bool IsAtFileSizeLimit(const std::string& name) {
   constexpr uintmax_t kLargestWriteBytes = 1 << 17;
   rlimit limit{};
@@ -59,7 +59,7 @@ bool IsOutOfSpace(const std::string& name, int system_errno) {
          IsAtFileSizeLimit(name);
 }
 
-// What failed, as SQLite sees it.
+// SQLite's view of a failure.
 struct SqliteFailure {
   int code = SQLITE_ERROR;  // Extended result code.
   int system_errno = 0;
@@ -175,8 +175,8 @@ Status SqliteEngine::Meaning(soci::session& session, const std::exception& error
     case SQLITE_READONLY:
       return CannotOpen(failure.message);
     default:
-      // The statements are fixed and tested, so what remains is a damaged file: SQLITE_CORRUPT, a
-      // table that is gone, an id that is taken.
+      // The statements are fixed and tested, so the remaining cause is a damaged file:
+      // SQLITE_CORRUPT, a table that is gone, an id that is taken.
       return DataLoss(fmt::format(
           "Database '{}' is damaged: {} (in: {}). `sqlite3 {} .recover` may save what is left.",
           name_, failure.message, sql, name_));
@@ -207,7 +207,7 @@ Status SqliteEngine::Configure(Connection& connection) {
   };
   if (options_.access == Access::kWrite) {
     ATTUNE_RETURN_IF_ERROR(UseLog(connection));
-    // Instead of SQLite's own hook, which tidies the log in the middle of a commit.
+    // Replaces SQLite's own hook, which moves the log in the middle of a commit.
     api::sqlite3_wal_hook(
         HandleOf(session),
         [](void* pages, api::sqlite3*, const char*, int count) {
@@ -272,7 +272,7 @@ Status SqliteEngine::CheckUnchanged() const {
 }
 
 // SQLite keeps the text of each statement that made a table or an index, so a damaged definition
-// shows. Tables and indexes that others added are none of our business.
+// shows. Tables and indexes of other programs are ignored.
 Status SqliteEngine::CheckDefinitions(Connection& connection,
                                       std::span<const Migration> migrations) const {
   ATTUNE_ASSIGN_OR_RETURN(

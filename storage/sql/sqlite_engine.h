@@ -1,4 +1,4 @@
-// SQLite: a file that is read and written by this process itself.
+// SQLite: a file that this process reads and writes itself.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ namespace attune::sql {
 
 class SqliteEngine final : public Engine {
  public:
-  // `log_pages` is told after each commit how many pages the log has; it outlives the session.
+  // Sets `log_pages` to the number of pages of the log after each commit; it must outlive the
+  // session.
   SqliteEngine(std::string path, const ConnectionOptions& options, int& log_pages);
 
   const std::string& name() const override { return name_; }
@@ -29,7 +30,7 @@ class SqliteEngine final : public Engine {
   EngineFailure Translated(soci::session& session, const std::exception& error,
                            std::string_view sql) const override;
 
-  // Of Access::kReadFile: kUnavailable if the file has changed since it was opened.
+  // For Access::kReadFile: kUnavailable if the file has changed since it was opened.
   Status CheckUnchanged() const;
 
  private:
@@ -41,7 +42,7 @@ class SqliteEngine final : public Engine {
   const std::string name_;
   const ConnectionOptions options_;
   int& log_pages_;
-  struct stat opened_file_ {};  // Of Access::kReadFile.
+  struct stat opened_file_ {};  // For Access::kReadFile.
 };
 
 }  // namespace attune::sql

@@ -11,7 +11,7 @@ namespace attune {
 namespace {
 
 // SQLite 3.40 takes some of them while it holds others that stand before them here, and never the
-// other way round. So no thread waits for another for ever.
+// other way round. So no deadlock is possible.
 constexpr int kGlobalLocks[] = {
     SQLITE_MUTEX_STATIC_MAIN, SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_VFS1,
     SQLITE_MUTEX_STATIC_VFS2, SQLITE_MUTEX_STATIC_VFS3, SQLITE_MUTEX_STATIC_LRU,

@@ -15,14 +15,14 @@ namespace attune::sql {
 
 class Connection;
 
-// What a statement takes and gives. Parameters are named :p0, :p1, ... in the order of
+// Parameters and results of a statement. Parameters are named :p0, :p1, ... in the order of
 // `parameters`.
 struct StatementShape {
   std::vector<CellType> parameters;
   std::vector<CellType> results;
 };
 
-// Made by Connection::Prepare, and gone with the connection. Not thread-safe.
+// Made by Connection::Prepare, and owned by the connection. Not thread-safe.
 class Statement {
  public:
   // May throw soci::soci_error; Connection::Prepare translates.
@@ -30,7 +30,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // The parameters, to be filled before Run or Start.
+  // The parameters; fill them before Run or Start.
   std::span<Cell> parameters() { return parameters_; }
   void SetParameters(std::span<const Cell> cells);
   void SetParameters(std::initializer_list<Cell> cells) {
@@ -39,8 +39,8 @@ class Statement {
 
   // Executes a statement without results.
   Status Run();
-  // Executes a statement with results; each Next() that gives true has filled row(). The caller
-  // goes on until it gives false: an open statement would hold its snapshot.
+  // Executes a statement with results; each Next() that returns true has filled row(). The caller
+  // must call it until it returns false: an open statement would hold its snapshot.
   Status Start();
   Result<bool> Next();
   const Row& row() const { return results_; }

@@ -33,8 +33,8 @@ uint64_t HashOfCell(const Cell& cell, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
 }
 
-// The column whose change explains both sums, counted from 1; 0 if it is the checksum itself, and
-// nothing if more than one column changed.
+// Returns the column whose change explains both sums, counted from 1; 0 if it is the checksum
+// itself, and nothing if more than one column changed.
 std::optional<size_t> ChangedColumn(const Fingerprint& stored, const Fingerprint& computed,
                                     size_t column_count) {
   const uint64_t plain = computed.high - stored.high;

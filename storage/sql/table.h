@@ -73,7 +73,7 @@ const Table& ArtifactChunkTable();
 const Table& BuiltKernelTable();
 const Table& TimelineTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
-// Of bound_samples and of kept_conditions.
+// Id of the row of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;
 // All of the above.
 std::vector<const Table*> AllTables();
@@ -85,15 +85,15 @@ std::vector<CellType> TypesOf(const Table& table, size_t column_count);
 // The two sums over the cells before the checksum; `high` is the plain one.
 Fingerprint ChecksumOf(const Table& table, std::span<const Cell> row);
 
-// kDataLoss that names table, row and column if a cell is NULL and must not be, or if the checksum
-// does not fit.
+// kDataLoss names table, row and column if a non-null cell is NULL, or if the checksum does not
+// match.
 Status CheckRow(const Table& table, std::span<const Cell> row);
 
 // The failure "Row 7 of table t: column c holds 'v', ...".
 Status DamagedCell(const Table& table, std::span<const Cell> row, size_t column,
                    std::string_view why);
 
-// Takes the text of a cell that FreeText wrote; kDataLoss if it did not.
+// Takes the text of a cell that FreeText wrote; kDataLoss for any other text.
 Status TakeFreeText(const Table& table, std::span<const Cell> row, size_t column,
                     std::string& text);
 

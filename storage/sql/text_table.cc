@@ -19,8 +19,8 @@ Status AnotherText(const Table& table, const Row& row, std::string_view content)
       row[0].integer, table.name, row[1].text, row[kContentColumn].text, content));
 }
 
-// Those whose `column` is one of `keys`, which are of one type; the last of them stands for what is
-// missing to kTextsAtOnce, so that one statement is prepared.
+// Rows whose `column` is one of `keys`, which have one type. The last key is repeated up to
+// kTextsAtOnce, so that one statement is prepared.
 Result<std::vector<Row>> RowsAmong(Connection& connection, const Table& table,
                                    std::string_view column, std::vector<Cell> keys) {
   std::string where = fmt::format("{} IN (", column);
@@ -37,7 +37,7 @@ Result<std::vector<Row>> RowsAmong(Connection& connection, const Table& table,
   return rows;
 }
 
-// The row with the key of `content`, checked to be no other text.
+// The row with the key of `content`, checked to hold that text.
 Result<std::optional<Row>> RowFor(Connection& connection, const Table& table,
                                   std::string_view content) {
   const Cell key = TextCell(FingerprintOf(content).ToHex());

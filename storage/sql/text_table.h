@@ -21,7 +21,7 @@ namespace attune::sql {
 
 inline constexpr size_t kMaxCachedTexts = 262'144;
 
-// The id of `content`, which is added if it is new; columns behind the content are counts from 0.
+// The id of `content`; adds it if it is new. Columns behind the content are counts from 0.
 // kInternal if another text has its fingerprint.
 Result<int64_t> InternText(WriteTransaction& transaction, const Table& table,
                            std::string_view content);
@@ -31,18 +31,18 @@ Result<std::optional<int64_t>> FindText(Connection& connection, const Table& tab
 // kDataLoss if there is no such row.
 Result<std::string> ReadText(Connection& connection, const Table& table, int64_t id);
 
-// Ids of `contents`, in their order; nothing for those that are not there. Many at once.
+// Ids of `contents`, in their order; nothing for missing ones. Many at once.
 Result<std::vector<std::optional<int64_t>>> FindTexts(Connection& connection, const Table& table,
                                                       std::span<const std::string> contents);
-// The same, and those that are not there are added.
+// The same, but adds missing ones.
 Result<std::vector<int64_t>> InternTexts(WriteTransaction& transaction, const Table& table,
                                          std::span<const std::string> contents);
-// Texts by their ids, of those that are there.
+// Texts by their ids; skips missing ones.
 Result<std::unordered_map<int64_t, std::string>> ReadTexts(Connection& connection,
                                                            const Table& table,
                                                            std::span<const int64_t> ids);
 
-// Remembers ids of texts, which never change once committed. Bounded. Not thread-safe; must not
+// Caches ids of texts, which never change once committed. Bounded. Not thread-safe; must not
 // outlive a transaction that was rolled back.
 class InternedTexts {
  public:
@@ -54,22 +54,22 @@ class InternedTexts {
   std::unordered_map<std::string, int64_t> ids_;
 };
 
-// Remembers parsed values by id. Bounded. Not thread-safe.
+// Caches parsed values by id. Bounded. Not thread-safe.
 template <class T>
 class ParsedTexts {
  public:
   using Parse = std::function<Result<T>(std::string_view)>;
   ParsedTexts(const Table& table, Parse parse) : table_(table), parse_(std::move(parse)) {}
 
-  // A copy, because a later call may forget the value. kDataLoss with table and row if the text is
-  // not there or cannot be parsed.
+  // A copy, because a later call may evict the value. kDataLoss with table and row if the text is
+  // missing or cannot be parsed.
   Result<T> At(Connection& connection, int64_t id) {
     if (const auto found = values_.find(id); found != values_.end()) return found->second;
     ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadText(connection, table_, id));
     return Parsed(id, content);
   }
 
-  // Those of `ids` that are not known yet, at once, so that At() finds them.
+  // Reads those of `ids` that are not cached, at once, so that At() finds them.
   Status Read(Connection& connection, std::span<const int64_t> ids) {
     std::vector<int64_t> unknown;
     for (const int64_t id : ids) {

@@ -23,7 +23,7 @@ Row CounterRow(int64_t value) {
   return RowWriter(CounterTable()).Integer(kCounterId).Integer(value).Checksum().Take();
 }
 
-// Runs `statement` with `cells` as parameters; the number of changed rows.
+// Runs `statement` with `cells` as parameters; returns the number of changed rows.
 Result<int64_t> RunWrite(Statement& statement, std::span<const Cell> cells) {
   statement.SetParameters(cells);
   ATTUNE_RETURN_IF_ERROR(statement.Run());
@@ -105,7 +105,7 @@ Result<WriteTransaction> WriteTransaction::Begin(Connection& connection) {
   const std::string where = fmt::format("id = :p0{}", connection.engine().texts().lock_counter);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {CounterTable(), where, {&id, 1}}));
-  // With the lock, so that nobody migrates the database any more.
+  // With the lock held, no other process can migrate the database.
   ATTUNE_RETURN_IF_ERROR(CheckWritable(connection, Migrations()));
   if (row.has_value()) {
     transaction.last_id_ = (*row)[1].integer;

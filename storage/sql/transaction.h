@@ -22,15 +22,15 @@ struct Selection {
   const Table& table;
   std::string_view where;  // "set_id = :p0 ORDER BY id"
   std::span<const Cell> parameters;
-  bool with_samples = true;  // Whether columns behind the checksum are read, if the table has any.
-  std::string_view index = {};  // EngineTexts::use_index; empty: what the database thinks best.
+  bool with_samples = true;     // Read the columns behind the checksum, if the table has any.
+  std::string_view index = {};  // EngineTexts::use_index; empty: the database chooses.
 };
 
 // Checks each row and calls `visit` for it. `visit` must not read the same selection.
 Status ReadRows(Connection& connection, const Selection& selection,
                 const std::function<Status(std::span<const Cell>)>& visit);
 
-// Whether the database has `table`: one that is only read may be older.
+// Returns true if the database has `table`: one opened to be read may be older.
 Result<bool> HasTable(Connection& connection, const Table& table);
 
 // The only row, or nothing. kDataLoss if there are several.
@@ -55,24 +55,24 @@ class WriteTransaction {
   ~WriteTransaction();
 
   Connection& connection() { return *connection_; }
-  // The id for the next row. An id that was not used may be given back at once.
+  // The id for the next row. An unused id may be returned at once.
   int64_t TakeId() { return ++last_id_; }
   void GiveBackId() { --last_id_; }
 
   Status Insert(const Table& table, std::span<const Cell> row);
-  // False if a row with the same `unique_columns` ("tag_id, problem_id") is there already.
+  // False if a row with the same `unique_columns` ("tag_id, problem_id") exists already.
   Result<bool> InsertIfNew(const Table& table, std::string_view unique_columns,
                            std::span<const Cell> row);
   // Replaces the row with the same id.
   Status Update(const Table& table, std::span<const Cell> row);
 
-  // The same of many rows, of which one statement writes as many as the database does well with.
-  // REQUIRES: the ids are new.
+  // The same for many rows; one statement writes as many as suit the database. REQUIRES: the ids
+  // are new.
   Status InsertAll(const Table& table, std::span<const Row> rows);
-  // REQUIRES: the rows are there.
+  // REQUIRES: the rows exist.
   Status UpdateAll(const Table& table, std::span<const Row> rows);
 
-  // Executes a statement without results; the number of changed rows.
+  // Executes a statement without results; returns the number of changed rows.
   Result<int64_t> Run(std::string_view sql, std::span<const Cell> parameters);
 
   Status Commit();

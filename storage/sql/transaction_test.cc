@@ -96,7 +96,7 @@ TEST_P(TransactionTest, RowsThatTogetherExceedAMessageOfAServerAreWrittenInSever
   EXPECT_TRUE(SameText(All(CandidateTable()), rows));
 }
 
-// Of a set that has begun.
+// Conditions of a set that has begun.
 Row ConditionsOf(Row row, double power_w) {
   constexpr size_t kPower = 3;
   constexpr size_t kLimit = 4;
@@ -133,7 +133,7 @@ TEST_P(TransactionTest, ManyRowsAreReplacedAtOnceToTheLastBitOfTheirNumbers) {
             }),
             Status::Ok());
 
-  // Their checksums are of every bit.
+  // Their checksums cover every bit.
   const std::vector<Row> read = All(SetConditionsTable());
   ASSERT_EQ(read.size(), rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {

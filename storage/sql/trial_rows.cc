@@ -37,7 +37,7 @@ enum TrialColumn : size_t {
   kSamples,
 };
 
-// Without a kind the message is why a launch cannot be captured.
+// Without a kind, the message is why a launch cannot be captured.
 void WriteFailure(const Trial& trial, RowWriter& writer) {
   const Failure* failure = trial.failure();
   if (failure == nullptr) {
@@ -60,8 +60,8 @@ void WriteTime(double time_ns, RowWriter& writer) {
   }
 }
 
-// Without a median the lower end is the quick time, and the upper one what verifying took: readers
-// that know nothing of them ask for the median first.
+// Without a median, the lower end holds the quick time and the upper end the verification time:
+// readers that do not know them check the median first.
 void WriteMeasurement(const Measurement* measurement, const QualifyingTimes& qualifying,
                       RowWriter& writer) {
   if (measurement == nullptr) {
@@ -98,7 +98,7 @@ Result<Failure> ParseFailure(std::span<const Cell> row) {
   return Failure{*kind, *phase, std::move(message)};
 }
 
-// What `column` of a trial without a measurement has; 0 if that is nothing.
+// `column` of a trial without a measurement; 0 if it is empty.
 Result<double> ParseQualifyingTime(std::span<const Cell> row, size_t column) {
   if (!row[kMedianNs].is_null || row[column].is_null) return 0.0;
   const double time_ns = row[column].real;

@@ -15,7 +15,7 @@
 
 namespace attune::sql {
 
-// Where a trial stands in the database.
+// Position of a trial in the database.
 struct TrialPlace {
   int64_t id = 0;
   int64_t set_id = 0;
@@ -23,24 +23,24 @@ struct TrialPlace {
   int64_t appended_unix_ns = 0;
 };
 
-// As Record has them.
+// As in Record.
 struct QualifyingTimes {
   double quick_ns = 0;
   int64_t verify_ns = 0;
 };
 Row TrialRow(const TrialPlace& place, const Trial& trial, const QualifyingTimes& qualifying);
 
-// Which trials of a set to read. Empty roles are all of them.
+// Selects trials of a set to read. Empty roles select all.
 struct TrialSelection {
   std::vector<TrialRole> roles;
   bool with_samples = true;
 };
 
-// Reads trials and remembers their candidates. Not thread-safe.
+// Reads trials and caches their candidates. Not thread-safe.
 class TrialReader {
  public:
   TrialReader();
-  // In order of revision. kDataLoss if there are not as many as `progress` says.
+  // In order of revision. kDataLoss if their number differs from the count in `progress`.
   Result<std::vector<Record>> Read(Connection& connection, const SetProgress& progress,
                                    const TrialSelection& selection);
 

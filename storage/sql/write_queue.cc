@@ -9,7 +9,7 @@
 namespace attune::sql {
 namespace {
 
-// What one thread's write throws must not end another thread.
+// An exception of one thread's write must not end another thread.
 Status Ended(const std::function<Status()>& body) {
   try {
     return body();

@@ -17,18 +17,19 @@ struct QueuedWrite {
   std::function<Status()> body;  // A whole transaction.
   Status status;
   int64_t asked_ns = 0;  // Since an arbitrary moment.
-  int64_t began_ns = 0;  // When the write lock was its.
+  int64_t began_ns = 0;  // When it got the write lock.
   bool is_done = false;
 };
 
 // In the order of arrival. Thread-safe.
 class WriteQueue {
  public:
-  // A turn among the processes is for so many writes at most.
+  // Maximum number of writes in one turn among the processes.
   static constexpr size_t kMostPerTurn = 16;
 
-  // Runs `write.body`, in this thread or another one, and returns when it has ended. Whoever finds
-  // nobody at work calls `lead`, which takes a turn among the processes and calls its argument.
+  // Runs `write.body`, in this thread or another one, and returns when it has ended. The first
+  // caller of an idle queue calls `lead`, which takes a turn among the processes and calls its
+  // argument.
   void Run(QueuedWrite& write, const std::function<void(const std::function<void()>&)>& lead);
 
  private:

@@ -36,7 +36,7 @@ bool TryLock(int file, off_t byte) {
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-// Calls `is_done` until it says so. False if that was not before `deadline`.
+// Calls `is_done` until it returns true. Returns false at `deadline`.
 template <class Condition>
 bool Poll(Clock::time_point deadline, const Condition& is_done) {
   while (!is_done()) {
@@ -46,7 +46,7 @@ bool Poll(Clock::time_point deadline, const Condition& is_done) {
   return true;
 }
 
-// A number of one's own, with its byte locked.
+// A new number, with its byte locked.
 std::optional<int64_t> Draw(int file, Clock::time_point deadline) {
   if (!Poll(deadline, [&] { return TryLock(file, kDesk); })) return std::nullopt;
   int64_t number = 0;
@@ -60,7 +60,7 @@ std::optional<int64_t> Draw(int file, Clock::time_point deadline) {
   return has_number ? std::optional(number) : std::nullopt;
 }
 
-// Whether nobody has a number below `number`. Failures count as nobody.
+// Returns true if no process has a number below `number`. A failure counts as no process.
 bool IsFirst(int file, int64_t number) {
   if (number == 0) return true;
   struct flock before = Range(F_WRLCK, kFirstNumber, number);

@@ -35,7 +35,7 @@ std::string WithWords(
     } else if (IsOfWord(sql[i])) {
       while (end < sql.size() && IsOfWord(sql[end])) ++end;
       const std::string_view word = sql.substr(i, end - i);
-      // A parameter is no word.
+      // A parameter is not a word.
       changed += i > 0 && sql[i - 1] == ':' ? std::string(word) : replacement(word, before);
       before = word;
     } else {
@@ -123,7 +123,7 @@ EngineFailure NotGranted(std::string_view name, std::string_view user, std::stri
 }
 
 EngineFailure ReadOnly(std::string_view name, std::string_view setting, std::string_view said) {
-  // As lost: what was connected before keeps the setting, and a standby may be behind the address.
+  // Treated as lost: an old connection keeps the setting, and a standby may be behind the address.
   return {Unavailable(fmt::format(
               "Database '{}' is read-only now: {}. If its server became a standby, name the one "
               "that is the primary; otherwise see {} there, also of the database and the user.",

@@ -23,7 +23,7 @@ constexpr int kIdleWriteS = 60;
 constexpr int kConnectS = 5;
 constexpr int kAnswerS = 120;
 
-// An index has room for 3072 bytes, and up to two of these stand in one.
+// An index has room for 3072 bytes, and may contain two of these.
 constexpr int kLongestIndexedText = 1000;
 constexpr std::array<std::string_view, 7> kIndexedTexts = {"key",  "label", "name",  "role",
                                                            "step", "state", "solver"};
@@ -55,8 +55,8 @@ EngineTexts MakeTexts(const ServerLogin& login) {
   const std::string schema = LockName(login, "schema");
   texts.lock_schema = fmt::format("SELECT GET_LOCK('{}', {})", schema, SecondsOf(login));
   texts.unlock_schema = fmt::format("SELECT RELEASE_LOCK('{}')", schema);
-  // Each definition commits. What it fills, and that it was applied, are one transaction again; one
-  // that was cut off before is repeated, of which CREATE ... IF NOT EXISTS makes nothing twice.
+  // Each definition commits. Filling tables and recording the migration are one transaction again.
+  // An interrupted migration is repeated; CREATE ... IF NOT EXISTS makes nothing twice.
   texts.resume = {"START TRANSACTION", "SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
   texts.mark = fmt::format("SELECT GET_LOCK('{}', 0)", LockName(login, "{}"));
   texts.now_us = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) AS CHAR)";
@@ -83,20 +83,20 @@ bool IsAmong(unsigned code, std::initializer_list<unsigned> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-// Whether a failure of TLS is about a certificate; others are of connections that were lost.
+// Returns true if a TLS failure is about a certificate; others are lost connections.
 bool IsAboutTrust(std::string_view said) {
   return said.find("certificate") != std::string_view::npos ||
          said.find("issuer") != std::string_view::npos;
 }
 
-// Of the server, of InnoDB, or of transactions. What else an option prevents has the same code.
+// Read-only server, InnoDB or transactions. Other options that prevent a statement share this code.
 bool IsReadOnly(unsigned code, std::string_view said) {
   if (code == ER_OPTION_PREVENTS_STATEMENT) return said.find("read-only") != std::string_view::npos;
   return IsAmong(
       code, {ER_READ_ONLY_MODE, ER_OPEN_AS_READONLY, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION});
 }
 
-// Rows or tables are not what this program has made.
+// Rows or tables differ from those that this program made.
 bool IsDamage(unsigned code) {
   const bool is_of_rows =
       IsAmong(code, {ER_BAD_NULL_ERROR, ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME,
@@ -149,7 +149,7 @@ class MariaEngine final : public Engine {
       if (defines && word == "TEXT") {
         return IsIndexed(before) ? fmt::format("VARCHAR({})", kLongestIndexedText) : "LONGTEXT";
       }
-      // NOPAD: otherwise blanks at the end of a text make no difference.
+      // NOPAD: otherwise comparisons ignore blanks at the end of a text.
       if (defines && word == "STRICT") {
         return "ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARACTER SET ascii COLLATE ascii_nopad_bin";
       }
@@ -160,8 +160,8 @@ class MariaEngine final : public Engine {
     });
   }
 
-  // INSERT IGNORE would hide every other failure, too, and ON DUPLICATE KEY UPDATE does not tell
-  // which of the two it did. Nobody else writes meanwhile.
+  // INSERT IGNORE would hide every other failure, too, and ON DUPLICATE KEY UPDATE does not report
+  // which of the two it did. No other process writes meanwhile.
   std::string InsertIfNewSql(const Table& table, std::string_view unique_columns) const override {
     std::string values;
     std::string is_there;
@@ -203,7 +203,7 @@ class MariaEngine final : public Engine {
   }
 
  private:
-  // The client library goes on without TLS where the server has none, whatever it was told.
+  // The client library falls back to no TLS where the server has none, despite its settings.
   Status CheckTls(Connection& connection) const {
     const auto& options = login_.url.options;
     const bool asks = std::any_of(options.begin(), options.end(),

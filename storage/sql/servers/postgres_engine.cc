@@ -16,11 +16,11 @@
 namespace attune::sql {
 namespace {
 
-// What nobody else uses of the advisory locks of this database; numbers of marks are above 2^61.
+// An otherwise unused advisory lock of this database; numbers of marks are above 2^61.
 constexpr int64_t kSchemaLock = 0x617474756e65;
 
-// A host that lost its network in the middle of a write would otherwise keep all others waiting
-// for as long as TCP does, two hours.
+// Without this, a host that lost its network during a write would block all others until TCP gives
+// up, after two hours.
 constexpr int kKeepaliveIdleS = 10;
 constexpr int kKeepaliveIntervalS = 5;
 constexpr int kKeepaliveCount = 3;
@@ -31,7 +31,7 @@ EngineTexts MakeTexts() {
   EngineTexts texts;
   texts.tables =
       "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename";
-  // One at a time, so that what is read after the lock is what was committed.
+  // One transaction at a time, so that reads after the lock see the committed state.
   texts.begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED";
   texts.begin_read = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                       "SET LOCAL idle_in_transaction_session_timeout = 0"};
@@ -41,15 +41,16 @@ EngineTexts MakeTexts() {
       fmt::format("SELECT 1 FROM (SELECT pg_advisory_xact_lock({})) AS held", kSchemaLock);
   texts.now_us =
       "SELECT CAST(CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS TEXT)";
-  // A migration is one transaction. From here on nobody writes what it has made the older form.
+  // A migration is one transaction. From here on no process writes its tables in the older form.
   texts.resume = {"SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
   texts.mark = "SELECT CASE WHEN pg_try_advisory_lock_shared({}) THEN 1 ELSE 0 END";
   texts.is_marked = "SELECT CASE WHEN pg_try_advisory_xact_lock({}) THEN 0 ELSE 1 END";
   return texts;
 }
 
-// A URL, without blanks and with an option: SOCI looks for options of its own, splits the string at
-// blanks, whatever is quoted, and puts a "=" into each piece that has none. Here it finds nothing.
+// A URL, without blanks and with an option. SOCI looks for its own options: it splits the string at
+// blanks, ignores quotes, and puts a "=" into each piece that has none. In this form it finds
+// nothing.
 std::string ConnectionString(const ServerLogin& login) {
   const ServerUrl& url = login.url;
   const bool is_address = url.host.find(':') != std::string::npos;
@@ -68,7 +69,7 @@ std::string ConnectionString(const ServerLogin& login) {
   return text;
 }
 
-// As elements of the arrays of one column stand in a text: '{1,"a \\"b\\"",NULL}'.
+// Elements of the arrays of one column, as a text: '{1,"a \\"b\\"",NULL}'.
 void AddElement(const Cell& cell, std::string& array) {
   if (array.size() > 1) array += ',';
   if (cell.is_null) {
@@ -103,12 +104,13 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Why no connection was made. libpq gives no code, so that the server's own words are looked for:
-// those that pass by themselves, and "FATAL" for all others.
+// Why no connection was made. libpq gives no code, so this searches the server's message: known
+// words for failures that pass by themselves, and "FATAL" for all others.
 Status NoConnection(const std::string& name, const std::string& said) {
   if (Has(said, "certificate")) return NotTrusted(name, "sslrootcert", said).status;
   if (Has(said, "does not support SSL")) return NotTrusted(name, "sslmode", said).status;
-  // libpq says so of options before it looks for a server, and a server never does.
+  // libpq reports bad options in these words before it looks for a server; a server never uses
+  // them.
   if (Has(said, "invalid") && !Has(said, "FATAL") && !Has(said, "response")) {
     return InvalidArgument(fmt::format(
         "The URL of database '{}' has an option that is not understood: {}. See what stands behind "
@@ -151,10 +153,10 @@ class PostgresEngine final : public Engine {
         fmt::format("SET tcp_keepalives_idle = {}", kKeepaliveIdleS),
         fmt::format("SET tcp_keepalives_interval = {}", kKeepaliveIntervalS),
         fmt::format("SET tcp_keepalives_count = {}", kKeepaliveCount), "SET extra_float_digits = 1",
-        // A plan is kept for as long as the connection is: one that was made while a table was
-        // small would read all of it for ever. Every question has its index.
+        // A plan is kept as long as the connection: one made while a table was small would read all
+        // of it for ever. Every query has its index.
         "SET enable_seqscan = off",
-        // What has none costs as much then as what compiling it would pay for.
+        // A query without an index then costs so much that compiling it would pay.
         "SET jit = off", "SET client_min_messages = warning"};
     for (const std::string& setting : settings) {
       ATTUNE_RETURN_IF_ERROR(connection.Execute(setting));
@@ -177,8 +179,8 @@ class PostgresEngine final : public Engine {
     return fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
   }
 
-  // A column of all rows is one parameter: as many parameters as values are what several rows
-  // beside each other would spend most of their time on.
+  // A column of all rows is one parameter. With one parameter per value, inserting several rows
+  // would spend most of its time on parameters.
   RowsStatement InsertRows(const Table& table, std::span<const Row> rows,
                            SameId same_id) const override {
     RowsStatement statement;

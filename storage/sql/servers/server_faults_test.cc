@@ -1,4 +1,4 @@
-// What goes wrong with servers, and what is said and done then.
+// Server failures, and the messages and actions that follow.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -25,7 +25,7 @@ using ::testing::Not;
 
 class ServerFaultsTest : public DatabaseTest {
  protected:
-  // For what kills it.
+  // The kind of server for code that kills it.
   static ServerKind KindOfServer() {
     return GetParam() == DatabaseKind::kPostgres ? ServerKind::kPostgres : ServerKind::kMaria;
   }
@@ -154,7 +154,7 @@ TEST_P(ServerFaultsTest, AStatementThatTheServerEndsIsNoDamage) {
                                             : "SET SESSION max_statement_time = 0.02"),
             Status::Ok());
 
-  // Of many rows: a function that is ended in the middle may give a value all the same.
+  // With many rows: a function that is ended in the middle may still return a value.
   const auto ended = connection->Texts(
       is_postgres ? "SELECT CAST(pg_sleep(5) AS TEXT)"
                   : "SELECT CAST(COUNT(*) AS CHAR) FROM information_schema.columns AS a, "
@@ -244,7 +244,7 @@ TEST_P(ServerFaultsTest, ADatabaseThatIsReadOnlyIsAwayAndNoMatterOfRights) {
   ASSERT_EQ(records->AddProblems("before", SampleProblems(1)), Status::Ok());
   ASSERT_EQ(Server().SetReadOnly(true), Status::Ok());
 
-  // It reaches connections that there are a moment later.
+  // It takes a moment to reach existing connections.
   Status refused;
   for (int i = 0; i < 1000 && refused.ok(); ++i) {
     refused = records->AddProblems("meanwhile" + std::to_string(i), SampleProblems(1));

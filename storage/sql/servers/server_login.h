@@ -1,4 +1,4 @@
-// What is needed to connect to a database on a server.
+// Everything needed to connect to a database on a server.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace attune::sql {
 
 struct ServerLogin {
   ServerUrl url;
-  std::string password;  // Empty: none is needed, or the client library knows where it is.
+  std::string password;  // Empty: none is needed, or the client library finds it.
   ServerPatience patience;
 };
 

@@ -41,7 +41,8 @@ std::optional<std::string> Unescaped(std::string_view text) {
   return plain;
 }
 
-// What stands before `separator`, which is taken off with it; all of `rest` if there is none.
+// Removes the text before `separator`, and the separator, from `rest` and returns the text; all of
+// `rest` if there is none.
 std::string_view TakeUntil(std::string_view& rest, char separator) {
   const size_t end = rest.find(separator);
   const std::string_view taken = rest.substr(0, end);
@@ -138,8 +139,8 @@ Result<ServerUrl> ParseServerUrl(std::string_view url) {
   std::string_view rest = url.substr(colon + 3);
   const std::string_view options = rest.substr(std::min(rest.find('?'), rest.size()));
   rest.remove_suffix(options.size());
-  // The last one, because people do not escape the '@' of a password, which must not be shown as a
-  // host.
+  // The last one, because users do not escape the '@' of a password, and messages must not show
+  // that as a host.
   const size_t at = rest.rfind('@');
   const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at);
   if (user.find(':') != std::string_view::npos) {

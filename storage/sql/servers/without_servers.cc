@@ -1,5 +1,5 @@
-// For programs without the libraries of database servers: core, and every program where SOCI's
-// backends for servers were not there to build with.
+// For programs without the libraries of database servers: core, and every program built without
+// SOCI's backends for servers.
 #include "storage/sql/servers/database_servers.h"
 
 namespace attune {
