@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kPrefix = "Gemm_Cublaslt";
 constexpr std::string_view kSolver = "cuda.cublaslt-gemm";
-// What the fields mean is the library's; the version of our solver that takes them as they are.
+// The library defines the meaning of the fields; this version of our solver passes them unchanged.
 constexpr int kSolverVersion = 1;
 
-// A field of the name, in its order, and the parameter that it is here.
+// A field of the name, in its order, with its parameter of the candidate.
 struct Field {
   std::string_view word;
   std::string_view parameter;
-  int bits;  // Of the attribute of the library.
+  int bits;  // Width of the library's attribute.
   bool is_signed;
 };
 constexpr Field kFields[] = {{"id", "id", 32, true},           {"tile", "tile", 32, false},
@@ -77,7 +77,7 @@ std::optional<Candidate> ParseCublasLtName(std::string_view name) {
     if (!value || *value < std::numeric_limits<int32_t>::min()) return std::nullopt;
     candidate.config[std::string(field.parameter)] = InConfig(field, *value);
   }
-  // Whatever is left, a leading zero, a sign or a number out of range does not come back.
+  // With a leftover, a leading zero, a sign or a number out of range, the canonical name differs.
   if (CublasLtNameOf(candidate) != name) return std::nullopt;
   return candidate;
 }

@@ -1,6 +1,6 @@
 // MIOpenDriver command lines: `./bin/MIOpenDriver conv -n 128 -c 64 ...`. Grammar, flags and
-// defaults are MIOpenDriver's own; docs/formats/lists.md lists them and says where this reader is
-// stricter.
+// defaults are MIOpenDriver's own; docs/formats/lists.md lists them and the stricter rules of this
+// reader.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace attune {
 
-// Whether a word of `line` is the program MIOpenDriver, with or without a path before it.
+// Returns true if a word of `line` is the program MIOpenDriver, with or without a path before it.
 bool CallsMiopenDriver(std::string_view line);
 
 // The problems that the command runs, each validated: one for each direction of a convolution (all
-// three with -F 0 or without -F), one for any other operator. What MIOpenDriver knows and an
-// operator cannot express becomes an OtherOp, so that it is imported as unsupported. Unknown
-// flags, malformed values and impossible sizes are errors.
+// three with -F 0 or without -F), one for any other operator. Commands that an operator cannot
+// express become an OtherOp, so that they are imported as unsupported. Unknown flags, malformed
+// values and impossible sizes are errors.
 Parsed<std::vector<Problem>> ReadDriverCommand(std::string_view line);
 
 }  // namespace attune

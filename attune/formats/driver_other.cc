@@ -10,8 +10,7 @@
 namespace attune {
 namespace {
 
-// A key for a flag of an operator whose flags are not known here. Letters are case-sensitive, keys
-// are lower case.
+// A key for an unknown flag of an operator. Letters are case-sensitive, keys are lower case.
 std::string KeyOfUnknownFlag(const DriverFlag& flag) {
   if (!flag.is_long()) {
     const char c = flag.letter();

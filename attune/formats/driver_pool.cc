@@ -97,7 +97,7 @@ struct TensorText {
   std::vector<int64_t> strides;  // Empty beside a layout.
 };
 
-// "8x3x9x9": integers of at least 1; nothing if it is anything else.
+// "8x3x9x9": integers of at least 1; nothing for other texts.
 std::optional<std::vector<int64_t>> ReadProduct(std::string_view text) {
   std::vector<int64_t> values;
   while (true) {
@@ -110,7 +110,7 @@ std::optional<std::vector<int64_t>> ReadProduct(std::string_view text) {
   }
 }
 
-// Of the layout in which the channels come second: what a tensor without a layout has.
+// Strides of the layout with channels second: the default of a tensor without a layout.
 std::vector<int64_t> PackedStrides(const std::vector<int64_t>& extents) {
   std::vector<int64_t> strides(extents.size(), 1);
   for (size_t i = extents.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * extents[i];
@@ -146,7 +146,7 @@ std::optional<TensorText> ReadTensor(std::string_view text) {
   return tensor;
 }
 
-// One spelling for each tensor: what stands behind the sizes is always there.
+// One spelling for each tensor: the part behind the sizes is always there.
 std::string CanonicalText(const TensorText& tensor) {
   const std::string extents = fmt::format("{}", fmt::join(tensor.extents, "x"));
   return tensor.strides.empty() ? fmt::format("{},{}", extents, tensor.layout)
@@ -187,7 +187,7 @@ Parsed<Attributes> ReadWithSizes(const DriverLine& line) {
   return WithWindowsChecked(line, *attributes, {{'h', height}, {'w', width}});
 }
 
-// Depth, height and width, or the last two; sizes are in the order of NCHW whatever the layout.
+// Depth, height and width, or the last two; sizes are in the order of NCHW in any layout.
 std::vector<Axis> AxesOf(const TensorText& tensor) {
   const size_t rank = tensor.extents.size() - 2;
   std::vector<Axis> axes;
@@ -201,7 +201,7 @@ int64_t RoundedUpQuotient(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-// What the driver makes of the input where no output is named.
+// The driver's output for the input if no output is named.
 TensorText OutputOf(const TensorText& input, const Attributes& attributes) {
   TensorText output{{input.extents[0], input.extents[1]},
                     input.layout.empty() ? PlainLayout(input.extents) : input.layout,
@@ -219,8 +219,8 @@ TensorText OutputOf(const TensorText& input, const Attributes& attributes) {
   return output;
 }
 
-// Sets the tensor `name` to its one spelling, and leaves it out if it is `usual`, its default. What
-// the flag does not say is as there.
+// Sets the tensor `name` to its one spelling, and leaves it out if it is `usual`, its default.
+// Values missing in the flag come from `usual`.
 void CompleteTensor(const std::string& name, const TensorText& usual, Attributes& attributes) {
   const auto found = attributes.find(name);
   if (found == attributes.end()) return;
@@ -233,7 +233,7 @@ void CompleteTensor(const std::string& name, const TensorText& usual, Attributes
   if (found->second == CanonicalText(usual)) attributes.erase(found);
 }
 
-// Depth means nothing to a plane: its flags are as if they had not been given.
+// A plane has no depth: its flags for it are ignored.
 void ForgetDepth(Attributes& attributes) {
   for (const AttributeFlag& flag : kTensorFlags) {
     const std::string name(flag.name);
@@ -264,7 +264,7 @@ Parsed<Attributes> ReadWithTensors(const DriverLine& line) {
   if (is_plane) ForgetDepth(*attributes);
   attributes = WithWindowsChecked(line, *attributes, AxesOf(input));
   if (!attributes) return attributes;
-  // The driver takes the image index in three dimensions, whatever the flag says.
+  // The driver takes the image index in three dimensions and ignores the flag.
   if (!is_plane) (*attributes)["index_position"] = "1";
   TensorText output = OutputOf(input, *attributes);
   CompleteTensor("dinput", input, *attributes);

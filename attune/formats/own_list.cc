@@ -25,7 +25,7 @@ OwnListEntry Fault(const TextPlace& place, std::string reason) {
   return entry;
 }
 
-// The first line of `rest`, which is taken off.
+// Removes and returns the first line of `rest`.
 std::string_view TakeLine(std::string_view& rest) {
   std::string_view line = rest.substr(0, rest.find('\n'));
   rest.remove_prefix(std::min(line.size() + 1, rest.size()));
@@ -79,7 +79,7 @@ Entries EntriesOfJson(std::string_view text) {
   size_t at = 0;
   for (const json& element : *list) {
     entries.push_back(EntryOf(element));
-    // Where its problem stands: only a key is spelled so, because texts escape their quotes.
+    // The position of its problem: only a key has this spelling, because texts escape their quotes.
     const size_t found = text.find("\"problem\"", at);
     if (found != std::string_view::npos) {
       line += static_cast<uint64_t>(std::count(text.begin() + static_cast<ptrdiff_t>(at),
@@ -147,7 +147,7 @@ std::vector<std::string_view> Words(std::string_view line) {
   return words;
 }
 
-// Its rows end with an empty line, behind which reasons stand.
+// Its rows end with an empty line; reasons follow it.
 Entries EntriesOfTable(std::string_view text) {
   TakeLine(text);
   Entries entries;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-// Where the first byte stands that no line may have.
+// The position of the first byte that is invalid in every line.
 size_t FindForeignByte(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     if ((line[i] < ' ' || line[i] > '~') && line[i] != '\t') return i;

@@ -41,7 +41,7 @@ class ListReader {
     if (!IsIgnoredLine(line)) ReadWeighted(line, 1);
   }
 
-  // A problem that is given `weight` times, on line `line_`.
+  // A problem with weight `weight`, on line `line_`.
   void ReadWeighted(std::string_view text, uint64_t weight) {
     ++list_.read;
     auto problems = ReadProblemLine(text);
@@ -53,7 +53,7 @@ class ListReader {
     Add(std::move(*problems), weight);
   }
 
-  // Takes what ReadOwnList() found.
+  // Takes an entry of ReadOwnList().
   void ReadEntry(const OwnListEntry& entry) {
     line_ = entry.line;
     if (entry.fault.empty()) return ReadWeighted(entry.problem, entry.weight);
@@ -122,7 +122,7 @@ class ListReader {
     }
   }
 
-  // The place of `problem` in the list, where it is put if it is new.
+  // The index of `problem` in the list; appends a new one.
   std::pair<size_t, bool> Find(Problem problem) {
     std::string text = Text(problem);
     const Fingerprint key = FingerprintOf(text);
@@ -137,8 +137,8 @@ class ListReader {
   ProblemList list_;
   std::unordered_map<Fingerprint, size_t, FingerprintHash> index_of_;
   uint64_t line_ = 0;
-  // Places in the list of what the imported lines name, one line after the other, and where in that
-  // each of them ends: what is supported is known in the end.
+  // List indices of the problems in the imported lines, line by line, and the end of each line in
+  // that: support is known only at the end.
   std::vector<size_t> of_lines_;
   std::vector<size_t> line_ends_;
 };

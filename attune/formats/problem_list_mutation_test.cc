@@ -1,5 +1,5 @@
-// One random field of a list replaced, a thousand times over: reported with its place, or without
-// effect, or the change of that one field of that one line.
+// One random field of a list replaced, a thousand times over: reported with its position, or
+// without effect, or a change of that one field of that one line.
 
 #include <algorithm>
 #include <iterator>
@@ -57,7 +57,8 @@ class Line {
     return std::string(text_).replace(fields_[i].first, fields_[i].second, value);
   }
 
-  // What of a problem's text field `i` may change; nothing if it is no value of a parameter.
+  // The parts of a problem's text that field `i` may change; nothing if it is no value of a
+  // parameter.
   Keys KeysOf(size_t i) const {
     if (i == 0) return {};
     if (is_command_) return KeysOfFlag(Field(1), Field(i - 1));
@@ -76,8 +77,8 @@ class Line {
     return {key};
   }
 
-  // Fields that mean nothing beside others are left out of a text: a depth of 1 makes a layout
-  // without depth, and a pass and a mask decide what there is.
+  // Fields without a meaning beside others are left out of a text: a depth of 1 makes a layout
+  // without depth, and a pass and a mask decide which fields exist.
   static Keys KeysOfText(const std::string& key) {
     if (key == "d" || key == "layout") return {"d", "layout"};
     if (key == "dir") return {"dir", "running", "saved", "fuse", "mask", "queries"};
@@ -160,7 +161,7 @@ std::string Joined(const std::vector<Line>& lines, size_t without, const std::st
   return content;
 }
 
-// Behind two real lists of convolutions and pools.
+// After two real lists of convolutions and pools.
 constexpr size_t kLinesOfOtherForms = 9;
 std::string WholeList() {
   return DriverList("resnet50.txt") + DriverList("google_net.txt") +
@@ -180,7 +181,7 @@ TEST(ProblemListMutationTest, EveryCorruptedFieldIsReportedWithItsPlaceOrChanges
   Random random(53);
   std::map<std::string, int> counts;
   for (int i = 0; i < 1500; ++i) {
-    // Every third time in one of the last lines, whose forms differ.
+    // Every third time in one of the last lines, which have other forms.
     const size_t at = i % 3 == 0 ? lines.size() - 1 - random.Below(kLinesOfOtherForms)
                                  : random.Below(lines.size());
     const Line& line = lines[at];
@@ -195,7 +196,7 @@ TEST(ProblemListMutationTest, EveryCorruptedFieldIsReportedWithItsPlaceOrChanges
     ASSERT_EQ(list.read, lines.size());
     ASSERT_EQ(list.read, list.imported + list.duplicates + list.rejected.size());
     ASSERT_LE(list.rejected.size(), 1u);
-    // What the other lines say is there whatever became of this one, and nothing else is.
+    // The problems of the other lines remain, and nothing else does.
     std::set<std::string> expected = TextsOf(ReadProblemList(Joined(lines, at, "")));
     expected.merge(TextsOf(ReadProblemList(mutated)));
     ASSERT_EQ(TextsOf(list), expected);

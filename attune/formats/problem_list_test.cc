@@ -43,7 +43,7 @@ TEST(ProblemListTest, PublishedListsAreReadWithoutARejectedLine) {
   }
 }
 
-// Larger lists, where they lie beside the checkout. None of their lines is broken.
+// Larger lists, if they lie beside the checkout. None of their lines is damaged.
 TEST(ProblemListTest, ListsBesideTheCheckoutAreReadWithoutARejectedLine) {
   const std::string folder = ATTUNE_SHARED_DATA_DIR "/driver/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "There is no " << folder;

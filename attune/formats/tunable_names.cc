@@ -17,7 +17,7 @@ const std::string* Find(const OtherOp& op, const std::string& attribute) {
   return found == op.attributes.end() ? nullptr : &found->second;
 }
 
-// The names of a problem that came out of a TunableOp line that no Gemm can express.
+// The names of a problem from a TunableOp line that no Gemm can express.
 std::optional<TunableOpKey> KeyOfOther(const OtherOp& op) {
   const std::string* const kind = Find(op, "tunableop");
   const std::string* const types = Find(op, "types");
@@ -39,7 +39,7 @@ TunableOpKey OwnKey(const Problem& problem) {
           Escaped(Text(problem))};
 }
 
-// The text behind `kProblemColumn`, and where it begins; nothing if the line has no such column.
+// The text behind `kProblemColumn`, and its offset; nothing if the line has no such column.
 struct ProblemText {
   std::string_view escaped;
   size_t offset = 0;
@@ -117,7 +117,7 @@ Parsed<NamedProblem> ReadTunableLine(std::string_view line) {
   if (!is_wildcard || !text.has_value()) {
     auto of_key = ProblemOfNames(named.key);
     const bool is_own = named.key.op.starts_with(kOwnOperatorPrefix);
-    // Of a problem text that is escaped the column means nothing in this line.
+    // An escaped problem text has no column numbers in this line.
     if (!of_key && is_own) return ErrorAtOffset(first + 1, of_key.error().reason);
     if (!of_key) return tl::unexpected(of_key.error());
     named.problem = *std::move(of_key);

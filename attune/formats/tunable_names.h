@@ -1,5 +1,5 @@
-// How attune names a problem in the two key columns of TunableOp's files, and which problem a line
-// of such a file stands for. Every writer and every reader of these files uses these functions.
+// Maps problems to the two key columns of TunableOp's files, and back. Every writer and every
+// reader of these files uses these functions.
 #pragma once
 
 #include <string>
@@ -11,37 +11,37 @@
 
 namespace attune {
 
-// Problems that TunableOp has no operator for have one of ours: "AttuneProblem_conv" with the
+// Problems without an operator in TunableOp have one of attune: "AttuneProblem_conv" with the
 // problem text, escaped, as params.
 inline constexpr std::string_view kOwnOperatorPrefix = "AttuneProblem_";
 
 // The names of `problem`; total.
 TunableOpKey NamesOf(const Problem& problem);
 
-// The problem that these names read back as, with what TunableOp's key leaves out at its usual
-// value. Names with a wildcard are an error.
+// The inverse of NamesOf, with usual values for everything that TunableOp's key omits. Names with a
+// wildcard are an error.
 Parsed<Problem> ProblemOfNames(const TunableOpKey& key);
 
-// Whether the names say all of `problem`, so that they need no problem text beside them.
+// Returns true if the names describe all of `problem`, so that they need no problem text.
 bool SaysEverything(const TunableOpKey& key, const Problem& problem);
 
-// Whether params have a size that stands for many.
+// Returns true if params have a size that stands for many.
 bool IsWildcard(std::string_view params);
 
-// The column of a line that has the text of its problem.
+// The column with the problem text of a line.
 inline constexpr std::string_view kProblemColumn = "ATTUNE_PROBLEM: ";
 // That column, with the comma before it.
 std::string ProblemColumnOf(const Problem& problem);
 
-// Whether `line` begins with an operator of TunableOp or of ours.
+// Returns true if `line` begins with an operator of TunableOp or attune.
 bool IsTunableLine(std::string_view line);
 
-// A line of an untuned file, or of a results file, whose further columns do not matter.
+// A line of an untuned file, or of a results file, without its further columns.
 struct NamedProblem {
-  TunableOpKey key;  // As the line has it.
-  Problem problem;   // That of ATTUNE_PROBLEM where there is one, else that of the key.
+  TunableOpKey key;  // As in the line.
+  Problem problem;   // From ATTUNE_PROBLEM if present, else from the key.
 };
-// A wildcard is an error unless ATTUNE_PROBLEM says which problem it was tuned for.
+// A wildcard is an error unless ATTUNE_PROBLEM gives the problem that it was tuned for.
 Parsed<NamedProblem> ReadTunableLine(std::string_view line);
 
 }  // namespace attune

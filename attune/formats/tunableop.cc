@@ -71,7 +71,7 @@ std::optional<Transpose> ParseTranspose(char letter) {
   return std::nullopt;
 }
 
-// What the params field says.
+// The content of the params field.
 struct Params {
   std::string_view transposes;  // "tn"
   int64_t m = 0;
@@ -79,11 +79,11 @@ struct Params {
   int64_t k = 0;
   int64_t batch_count = 1;
   bool batched = false;
-  std::array<int64_t, 3> leading = {0, 0, 0};  // 0: the form of before 2.7, which is packed.
-  std::string_view rest;                       // "rw_1_bias_None" and the like of scaled products.
+  std::array<int64_t, 3> leading = {0, 0, 0};  // 0: the form before 2.7, which is packed.
+  std::string_view rest;                       // "rw_1_bias_None" and the like, for scaled GEMMs.
 };
 
-// Reads the tokens of a params field, which '_' parts.
+// Reads the tokens of a params field, separated by '_'.
 class ParamsReader {
  public:
   explicit ParamsReader(Part part) : left_(part) {}
@@ -149,7 +149,7 @@ class ParamsReader {
 
 struct OpField {
   const KindName* kind = nullptr;
-  Part types;                   // "BFloat16", or three types of a scaled product.
+  Part types;                   // "BFloat16", or three types of a scaled GEMM.
   std::string_view transposes;  // "TN"
 };
 
@@ -172,8 +172,7 @@ Parsed<OpField> ReadOpField(Part op) {
   return field;
 }
 
-// Both fields of a line say how the operands are transposed; a line in which they differ is
-// damaged.
+// Both fields of a line give the transposes; a line with different ones is damaged.
 bool SameTransposes(std::string_view op, std::string_view params) {
   return ParseTranspose(op[0]) == ParseTranspose(params[0]) &&
          ParseTranspose(op[1]) == ParseTranspose(params[1]);
@@ -216,7 +215,7 @@ Gemm GemmOf(TunableOpKind kind, const TypeName& type, const Params& params) {
   gemm.stride_a = gemm.stride_b = gemm.stride_c = kPackedStride;
   gemm.type = gemm.c_type = type.type;
   gemm.math = type.math;
-  // A bias of PyTorch has one value for each output feature, which are the rows in column-major
+  // A bias in PyTorch has one value for each output feature, that is for each row in column-major
   // order.
   if (kind == TunableOpKind::kGemmAndBias) gemm.bias = Bias::kPerRow;
   return Normalized(gemm);

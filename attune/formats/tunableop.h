@@ -1,5 +1,5 @@
 // The lines of PyTorch TunableOp's CSV files: untuned problems and tuned results, of every release
-// since 2.3. docs/formats/lists.md says how their keys map to problems.
+// since 2.3. docs/formats/lists.md maps their keys to problems.
 #pragma once
 
 #include <string>
@@ -13,15 +13,14 @@
 
 namespace attune {
 
-// Whether `line` starts with an operator of TunableOp ("GemmTunableOp_float_TN,...").
+// Returns true if `line` starts with an operator of TunableOp ("GemmTunableOp_float_TN,...").
 bool IsTunableOpLine(std::string_view line);
 
-// Whether `line` is a header line of a results file ("Validator,PT_VERSION,2.14.0").
+// Returns true if `line` is a header line of a results file ("Validator,PT_VERSION,2.14.0").
 bool IsTunableOpValidator(std::string_view line);
 
-// `op,params[,anything]`: one problem. What TunableOp's key leaves out takes the value that PyTorch
-// mostly uses: alpha 1, beta 0, packed batches, no activation. Scaled and complex products become
-// an OtherOp.
+// `op,params[,anything]`: one problem. Values that TunableOp's key omits take PyTorch's usual ones:
+// alpha 1, beta 0, packed batches, no activation. Scaled and complex GEMMs become an OtherOp.
 Parsed<std::vector<Problem>> ReadTunableOpLine(std::string_view line);
 
 // The two key fields of a line.
@@ -32,9 +31,8 @@ struct TunableOpKey {
   friend bool operator==(const TunableOpKey&, const TunableOpKey&) = default;
 };
 
-// The key of `gemm`, in the form since release 2.7. Fails with kUnsupported for a type that
-// TunableOp has not, and for a batched product with bias. What the key leaves out (strides, alpha,
-// beta, activation) is lost.
+// The key of `gemm`, in the form since release 2.7. kUnsupported for a type that TunableOp lacks,
+// and for a batched GEMM with bias. The key omits strides, alpha, beta and activation.
 Result<TunableOpKey> TunableOpKeyOf(const Gemm& gemm);
 
 }  // namespace attune

@@ -60,7 +60,7 @@ Result<ParameterValue> ValueOf(const Spot& place, const Json& value) {
   return Wrong(place, "is no value of a parameter: a number, a text, true or false.");
 }
 
-// 0 where it is absent, null or not finite.
+// 0 if absent, null or not finite.
 Result<double> TimeOf(const Spot& place, const Json& object, const char* key) {
   if (!object.contains(key) || object[key].is_null()) return 0.0;
   const Json& value = object[key];
@@ -70,7 +70,7 @@ Result<double> TimeOf(const Spot& place, const Json& object, const char* key) {
   return Wrong(place / key, "is no time.");
 }
 
-// Without those that are not finite.
+// Without values that are not finite.
 Result<std::vector<double>> TimesOf(const Spot& place, const Json& object, const char* key) {
   std::vector<double> times;
   if (!object.contains(key) || object[key].is_null()) return times;
@@ -97,14 +97,14 @@ Status TakeConfig(const Spot& place, const Json& object, const std::vector<std::
   return Status::Ok();
 }
 
-// The status of a config whose time is NaN or infinite: it ran, and nothing could be measured.
+// The status of a config with a time of NaN or infinity: it ran, but gave no measurement.
 constexpr const char* kNotTimed = "runtime";
 
 bool IsNotFinite(const Json& value) {
   return value.is_number_float() && !std::isfinite(value.get<double>());
 }
 
-// What is a time, as in recorded spaces (docs/formats/recorded_space.md).
+// The range of a valid time, as in recorded spaces (docs/formats/recorded_space.md).
 constexpr double kLeastMs = 1e-9;
 constexpr double kMostMs = 1e15;
 
@@ -224,7 +224,7 @@ Result<TunerResults> ReadCache(const Spot& whole, OpenJson& read) {
   return results;
 }
 
-// Milliseconds of one of `unit`.
+// Milliseconds in one `unit`.
 std::optional<double> MillisecondsOf(std::string_view unit) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},
                                                                    {"ms", 1},
@@ -266,7 +266,7 @@ Status CheckObjectives(const Spot& place, const Json& result) {
                fmt::format("the objective {} is not time.", objectives.dump()));
 }
 
-// Of the first result; a kernel may have no parameters at all.
+// Reads names from the first result; a kernel may have no parameters at all.
 Status TakeParameterNames(const Spot& place, const Json& config, TunerResults& results) {
   for (const auto& item : config.items()) {
     if (!IsParameterName(item.key())) {
@@ -382,7 +382,7 @@ Json JsonOf(const ParameterValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-// Of all its timed blocks, which are filled with launches.
+// Sum of all its timed blocks, which are filled with launches.
 double TimedNs(const Measurement& measurement) {
   const double block_ns =
       std::min<double>(kBlockTargetNs, measurement.median_ns * kMaxBlockLaunches);
@@ -493,7 +493,7 @@ Status CheckOfKernel(const TunerResults& results, std::span<const Parameter> par
       fmt::format("its results have other parameters: they {}.", fmt::join(differences, ", and ")));
 }
 
-// What `attune replay` reads has configs, and each once.
+// `attune replay` needs configs, and each once.
 Status CheckRecordedSpace(const TunerResults& results) {
   if (results.tried.empty()) {
     return Unsupported("There is no config in these results, and a recorded space has some.");
@@ -539,7 +539,7 @@ TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solve
   std::map<std::string, size_t> places;  // By config.
   for (const RecordedSet& set : sets) {
     results.device = set.set.target.device;
-    // What trying it took in the newest set is what counts.
+    // The cost of a trial in the newest set counts.
     std::set<size_t> seen;
     for (const Record& record : set.records) {
       const Trial& trial = record.trial;
@@ -548,7 +548,7 @@ TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solve
           places.try_emplace(Text(trial.candidate.config), results.tried.size());
       if (is_new) {
         results.tried.emplace_back().config = trial.candidate.config;
-        // Qualified alone, it was never timed.
+        // Qualified only, it was never timed.
         results.tried.back().status = "";
       }
       TriedConfig& tried = results.tried[place->second];

@@ -58,8 +58,8 @@ constexpr const char* kOpenCache = R"json({
 "64,Ã©": {"bx": 64, "mode": "c", "time": 1.5, "compile_time": Infinity},
 )json";
 
-// Every beginning of a cache is an error with its place, or has all of its whole entries, of which
-// each has a line, and names the one in which it ends.
+// Every prefix of a cache either is an error with its position, or yields all its complete entries,
+// each with a line, and names the incomplete one.
 void CheckBeginnings(const std::string& text) {
   const size_t cache = text.find("\"cache\": {") + 10;
   for (size_t cut = 0; cut <= text.size(); ++cut) {
@@ -182,7 +182,7 @@ TEST(TunerResultsTest, WhatIsWrittenAsT4IsReadBack) {
   const auto read = ReadTunerResults(WriteT4(results));
 
   ASSERT_TRUE(read.ok()) << read.error().message();
-  // T4 says neither.
+  // T4 has neither.
   results.kernel = results.device = "";
   EXPECT_EQ(*read, results);
 }

@@ -13,8 +13,8 @@
 
 namespace attune::miopen {
 
-// "2x16x64x112x112x1x1x1x0xNCHWxTrnxFP32x1". The key tells neither of the types of parameters and
-// statistics nor of an activation.
+// "2x16x64x112x112x1x1x1x0xNCHWxTrnxFP32x1". The key contains neither the types of parameters and
+// statistics nor an activation.
 struct BatchNormKey {
   int64_t spatial_rank = 2;  // 2 or 3.
   int64_t batch = 0;
@@ -27,7 +27,7 @@ struct BatchNormKey {
   // derives them from strides, so NHCW occurs, too.
   std::string layout = "NCHW";
   BatchNormPass pass = BatchNormPass::kTraining;
-  ElementType type = ElementType::kFp32;  // Of x.
+  ElementType type = ElementType::kFp32;  // Type of x.
   BatchNormMode mode = BatchNormMode::kSpatial;
 
   friend bool operator==(const BatchNormKey&, const BatchNormKey&) = default;
@@ -35,16 +35,16 @@ struct BatchNormKey {
 std::string Text(const BatchNormKey& key);
 Parsed<BatchNormKey> ReadBatchNormKey(std::string_view text);
 
-// Why no batch norm has that key, a sentence ("0 is no extent."); empty if one may.
+// Why no batch norm can have that key, a sentence ("0 is no extent."); empty if one may.
 std::string WhyImpossible(const BatchNormKey& key);
 
 // The problem without an activation that the key means, validated and canonical. kInvalidArgument
-// for a batch norm that cannot be, kUnsupported for a type or layout that a BatchNorm lacks.
+// for an impossible batch norm, kUnsupported for a type or layout that a BatchNorm lacks.
 Result<BatchNorm> ProblemOf(const BatchNormKey& key);
 
-// The inverse. MIOpen takes depth and height as one before it makes a key. kUnsupported for what
-// the key cannot tell apart from another problem: a fusion, no gamma and beta, a requirement of
-// determinism or alignment.
+// The inverse. MIOpen takes depth and height as one before it makes a key. kUnsupported if another
+// problem would have the same key: a fusion, no gamma and beta, a requirement of determinism or
+// alignment.
 Result<BatchNormKey> BatchNormKeyOf(const BatchNorm& norm);
 
 // The problem that the key of `norm` means, which computes the same; `norm` itself if it has none.

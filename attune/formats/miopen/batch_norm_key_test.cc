@@ -78,7 +78,7 @@ TEST(BatchNormKeyTest, AWrongFieldIsNamedWithItsPlace) {
       {"2x16x64x112x112x1x1x1x0xNCHWxTrnxFP32x2", 39, "Field 'mode' is '2', which is unknown."},
       {"2x16x64x112x112x1x1x1x0xNCHWxTrnxFP32", 38, "Field 'mode' is missing."},
       {"2x16x64x112x112x1x1x1x0xNCHWxTrnxFP32x1x0", 41, "Nothing is known behind the mode."},
-      // That of a convolution, and how MIOpen calls the same batch norm where it keeps kernels.
+      // The key for convolutions, and MIOpen's name of the same batch norm in its kernel cache.
       {"2x64x56x56x1x3x3x1x64x32x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF", 16, "'resultsave' is 3"},
       {"64x1x112x112x16xNCHWxNCHWxFP32xFP32xFP32xFP32xFP32xFP32x0xTrnx1x1x1x0", 1, "64"},
   };

@@ -15,7 +15,7 @@ namespace attune::miopen {
 namespace {
 
 constexpr int kQuiet = 0;
-// What is asked for at once: most kernels unpack to less than the first one.
+// First allocation: most kernels unpack to less.
 constexpr size_t kFirstChunkBytes = size_t{1} << 16;
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
@@ -39,7 +39,7 @@ Bzip2End AppendUnpacked(std::string_view packed, size_t max_bytes, std::string& 
   if (const int error = BZ2_bzDecompressInit(&stream, kQuiet, 0); error != BZ_OK) return {error, 0};
   const std::unique_ptr<bz_stream, decltype(&BZ2_bzDecompressEnd)> end(&stream,
                                                                        BZ2_bzDecompressEnd);
-  size_t given = 0;  // To the library, whose counts have 32 bits.
+  size_t given = 0;  // Passed to the library, which has 32-bit counts.
   for (;;) {
     if (stream.avail_in == 0 && given < packed.size()) {
       const size_t part = std::min<size_t>(packed.size() - given, std::numeric_limits<int>::max());
@@ -65,7 +65,7 @@ Result<std::string> Unpacked(std::string_view packed, size_t max_bytes) try {
   std::string bytes;
   size_t at = 0;
   do {
-    // One more than may be, so that what is just as long as it may be is not refused.
+    // One more than the limit, so that data of exactly that size is accepted.
     const Bzip2End end = AppendUnpacked(packed.substr(at), max_bytes + 1, bytes);
     at += end.read_bytes;
     if (bytes.size() > max_bytes) {

@@ -76,7 +76,7 @@ TEST(Bzip2Test, EachCutAndEachFlippedBitIsSeen) {
       std::string flipped = packed;
       flipped[i] = static_cast<char>(flipped[i] ^ (1 << bit));
       const auto unpacked = Unpacked(flipped, kPlenty);
-      // The size of blocks and the padding at the end tell nothing of the content.
+      // The size of blocks and the padding at the end do not affect the content.
       EXPECT_EQ(unpacked.value_or(bytes), bytes) << i << ", bit " << bit;
     }
   }

@@ -62,7 +62,7 @@ TEST(FindKeyTest, EveryKeyThatMIOpenWritesIsReadAndWrittenAgain) {
       "CHWN-CHWN-CHWN-BF16-W",
       "NCHWc-NCHWc-NCHWc-INT8-F",
       "NCHWc-CHWNc-NCHWc-INT8-F",
-      "NCDHW-NCDHW-NCDHW-FP64-F",  // Of a 2-D key: one name would be NCHW's.
+      "NCDHW-NCDHW-NCDHW-FP64-F",  // In a 2-D key: one name would be NCHW's.
       "UNKNOWN-NHWC-CHWN-INT32-F",
       "NCHW-NCHW-NHWC-INT64-F",
       "NCHW-INT8INT8INT32-F",
@@ -112,7 +112,7 @@ TEST(FindKeyTest, WhatIsNoKeyHasTheColumnAndTheReason) {
       {"64", 3, "Field 'in height' is missing"},
       {"64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32", 49, "Field 'direction' is missing"},
       {"64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0", 39, "Field 'layout' is missing"},
-      // With nothing where 2-D keys have their filter it is a 3-D key.
+      // Without a filter in its place in 2-D keys, it is a 3-D key.
       {"64-56-56-3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-F", 12, "Field 'filter depth' is '64-"},
       {"64--56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-F", 4, "Field 'in height' is ''"},
       {"+64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-F", 1, "Field 'in channels' is '+64'"},
@@ -156,7 +156,7 @@ Spatial RandomExtents(Random& random, uint64_t below) {
   return extents;
 }
 
-// Any that has a text, whether or not a convolution can have it.
+// Any key with a text, whether or not a convolution can have it.
 FindKey RandomKey(Random& random) {
   FindKey key;
   key.spatial_rank = 2 + static_cast<int>(random.Below(2));

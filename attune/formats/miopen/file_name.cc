@@ -38,7 +38,7 @@ constexpr Ending kEndings[] = {
     {".kdb", DatabaseKind::kKernelDb, Storage::kSqlite},
 };
 
-// What `text` begins with and is taken from it: one of `words`, or nothing.
+// Removes one of `words` from the beginning of `text` and returns it; empty if none matches.
 std::string_view TakeWord(std::string_view& text, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
     if (!text.starts_with(word)) continue;
@@ -92,7 +92,7 @@ std::string EndingList() {
   return list;
 }
 
-// What stands before the ending: "gfx906_60.HIP.2_11_0_993628deb", "gfx906_60_1.1.0".
+// Reads the part before the ending: "gfx906_60.HIP.2_11_0_993628deb", "gfx906_60_1.1.0".
 void ReadStem(std::string_view stem, FileName& name) {
   for (const std::string_view version : {"_1.0.0", "_1.1.0"}) {
     if (stem.ends_with(version)) stem.remove_suffix(version.size());
@@ -104,7 +104,7 @@ void ReadStem(std::string_view stem, FileName& name) {
   if (is_arch || ParseTargetName(base).ok()) name.target = base;
   if (BeginsAsGpu(base)) name.claimed_gpu = base;
   if (name.kind != DatabaseKind::kFindDb || dot == stem.size()) return;
-  // MIOpen has it first; whoever renames a file may put words of his own before it.
+  // MIOpen writes the backend first; a user who renames a file may put words before it.
   std::string_view rest = stem.substr(dot + 1);
   while (!rest.empty() && name.backend.empty()) {
     const size_t end = std::min(rest.find('.'), rest.size());

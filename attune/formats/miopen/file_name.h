@@ -1,4 +1,4 @@
-// What the name of a file says about the database in it.
+// Reads the properties of a database from its file name.
 #pragma once
 
 #include <filesystem>
@@ -9,40 +9,40 @@
 
 namespace attune::miopen {
 
-// A perf-db is of convolutions; that of batch norms is another kind.
+// A perf-db of convolutions; batch norms have another kind.
 enum class DatabaseKind { kFindDb, kPerfDb, kKernelDb, kBatchNormDb };
 // "find-db", "perf-db", "kernel-db", "batch-norm-db".
 std::string_view Name(DatabaseKind kind);
 
-// How perf-dbs are kept.
+// Storage form of perf-dbs.
 enum class Storage { kText, kSqlite };
 
 struct FileName {
   DatabaseKind kind = DatabaseKind::kFindDb;
   Storage storage = Storage::kText;
   // "gfx906_60", as ParseTargetName takes it; "gfx906" for kernels of all GPUs of an architecture.
-  // Empty where the name tells of none, as "miopen.db", which had all GPUs in it until 2021.
+  // Empty if the name has none, as "miopen.db", which held all GPUs until 2021.
   std::string target;
-  // What stands where the GPU does, if it begins as one, in letters of any case: `target`, or what
-  // is mistyped or no name of a GPU ("gfx906_6O"). Empty where the name tells of none.
+  // The word in the place of the GPU, if it begins as one, in letters of any case: `target`, or a
+  // mistyped or unknown GPU ("gfx906_6O"). Empty if the name has none.
   std::string claimed_gpu;
-  // "HIP" or "OpenCL": of which MIOpen the times of a find-db are, whose kernels are others. Empty
-  // where the name does not tell.
+  // "HIP" or "OpenCL": the MIOpen backend of the times in a find-db; the two have different
+  // kernels. Empty if the name has none.
   std::string backend;
   // A perf-db under the keys of a find-db, as text until 2020.
   bool has_find_keys = false;
 };
 
-// From the last part of `path`, before a ".bz2" of what is packed. kInvalidArgument for a name that
-// no database of MIOpen's has, with those that there are; kUnsupported for databases of fusions,
+// Reads the last part of `path`, before the ".bz2" of a packed file. kInvalidArgument, with the
+// known names, for a name that no database of MIOpen has. kUnsupported for databases of fusions,
 // because their keys are different, and of batch norms unless they are the text of a perf-db.
 Result<FileName> ParseFileName(const std::filesystem::path& path);
 
-// A GPU as names of databases have it.
+// A GPU in names of databases.
 struct GpuName {
   std::string arch;       // "gfx90a"
   std::string features;   // "_sramecc", "_nosramecc", "_xnack"; mostly empty.
-  int compute_units = 0;  // Of RDNA the number of work group processors.
+  int compute_units = 0;  // For RDNA the number of work group processors.
 
   friend bool operator==(const GpuName&, const GpuName&) = default;
 };
@@ -52,8 +52,8 @@ struct GpuName {
 Result<GpuName> ParseTargetName(std::string_view target);
 std::string TargetName(const GpuName& gpu);
 
-// kInvalidArgument for what a database of `kind` cannot be of: it is of a GPU, one of kernels also
-// of a whole architecture ("gfx906").
+// kInvalidArgument if a database of `kind` cannot have this target: it must be a GPU, or for
+// kernels also a whole architecture ("gfx906").
 Status CheckTarget(std::string_view target, DatabaseKind kind);
 
 }  // namespace attune::miopen

@@ -8,7 +8,7 @@
 namespace attune::miopen {
 namespace {
 
-// "find-db text gfx906_60", with '-' for what is empty.
+// "find-db text gfx906_60", with '-' for empty values.
 std::string Facts(const std::string& path) {
   const auto name = ParseFileName(path);
   if (!name.ok()) return std::string(StatusCodeName(name.status().code()));
@@ -56,7 +56,7 @@ TEST(FileNameTest, OfAFindDbTheNameTellsTheBackend) {
   EXPECT_EQ(backend("gfx906_60.hip.fdb.txt"), "");
   EXPECT_EQ(backend("gfx906_60.fdb.txt"), "");
   EXPECT_EQ(backend("HIP.fdb.txt"), "");
-  // Parameters and kernels are of both.
+  // Parameters and kernels exist for both.
   EXPECT_EQ(backend("gfx90a68.HIP.3_3_0_abc.udb.txt"), "");
   EXPECT_EQ(backend("gfx906_60.HIP.kdb"), "");
 }

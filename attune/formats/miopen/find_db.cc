@@ -27,7 +27,7 @@ std::string_view NextField(std::string_view& rest) {
   return field;
 }
 
-// All of `text`; nothing if it is no such number.
+// Parses all of `text`; nothing if it is no such number.
 template <class Number>
 std::optional<Number> NumberOf(std::string_view text) {
   Number value = 0;
@@ -37,14 +37,14 @@ std::optional<Number> NumberOf(std::string_view text) {
   return value;
 }
 
-// Bounds that no device comes near, whichever it is (docs/formats/miopen.md): a kernel that only
-// waits for its first word from memory takes longer than the one, and the other is forty times what
-// the quickest GPU multiplies in half precision. MIOpen keeps times as floats.
+// Bounds far beyond any device (docs/formats/miopen.md): a kernel that only waits for its first
+// word from memory takes longer than the one, and the other is forty times the half-precision rate
+// of the fastest GPU. MIOpen keeps times as floats.
 constexpr double kLeastMs = 1e-4;
 constexpr double kMostFlopsPerMs = 1e14;
 constexpr double kMostMs = std::numeric_limits<float>::max();
 
-// Why nothing can have done `flops` in that time; empty if it can.
+// Why no device can do `flops` in that time; empty if one can.
 std::string WhyImpossible(std::string_view time, std::optional<double> value, double flops) {
   if (!value.has_value()) return fmt::format("{} is no number", Quoted(time));
   if (*value == 0) return fmt::format("{} ms is zero", time);
@@ -118,7 +118,7 @@ class FindDbReader {
       item.cache_algorithm = NextField(values);
       item.cache_key = values;
     } else {
-      // With what stands behind it, if anything does: that is no algorithm then.
+      // With any further fields, which make it no algorithm.
       item.algorithm = values;
     }
     if (CheckItem(item, workspace, record)) Keep(std::move(item), key, record);
@@ -133,7 +133,7 @@ class FindDbReader {
       return false;
     }
     const auto bytes = NumberOf<int64_t>(workspace);
-    // Spelled in another way it would come out as another text.
+    // Another spelling would be written back as another text.
     if (!bytes.has_value() || *bytes < 0 || fmt::format("{}", *bytes) != workspace) {
       findings_.Add(FindingKind::kBadWorkspace, record.line,
                     fmt::format("{} of '{}': {} is no number of bytes.", Quoted(item.solver),
@@ -146,8 +146,8 @@ class FindDbReader {
   }
 
   void Keep(FindItem item, const FindKey& key, FindRecord& record) {
-    // What MIOpen takes for the same: the word before the colon, and when it has read it, the
-    // solver.
+    // The items that MIOpen takes for the same: by the word before the colon, and after reading it,
+    // by the solver.
     const auto first =
         std::find_if(record.items.begin(), record.items.end(), [&item](const FindItem& other) {
           const bool are_old = item.generation == Generation::kAlgorithms &&
@@ -185,7 +185,7 @@ class FindDbReader {
   Findings& findings_;
   FindDb db_;
   KeyWatch keys_;
-  double flops_ = 0;  // Of the problem of the record; 0 where its key means none.
+  double flops_ = 0;  // For the problem of the record; 0 if its key means none.
 };
 
 void SortByTime(std::vector<FindItem>& items) {
@@ -193,7 +193,7 @@ void SortByTime(std::vector<FindItem>& items) {
                    [](const FindItem& a, const FindItem& b) { return a.time_ms < b.time_ms; });
 }
 
-// What MIOpen passes over goes behind what it may take, each in its order.
+// Moves items that MIOpen passes over behind the others, and keeps the order in both groups.
 void AnswersFirst(const std::string& key, std::vector<FindItem>& items) {
   const auto read = ReadFindKey(key);
   if (!read) return;
@@ -215,7 +215,7 @@ void AppendItem(const FindItem& item, std::string& text) {
 // Into an item of the other generation.
 void Turn(FindItem& item) {
   const auto algorithm = ParseAlgorithm(item.algorithm);
-  // What would stand before the colon would be taken for a solver.
+  // Without an algorithm, the word before the colon would be read as a solver.
   if (!algorithm.has_value()) return;
   if (item.generation == Generation::kAlgorithms) {
     item.generation = Generation::kSolvers;

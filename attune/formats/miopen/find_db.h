@@ -19,11 +19,12 @@ enum class Generation : uint8_t { kAlgorithms = 1, kSolvers = 2 };
 struct FindItem {
   Generation generation = Generation::kSolvers;
   std::string solver;
-  std::string time;    // Milliseconds, as it is written; reads as `time_ms`.
+  std::string time;    // Milliseconds, as in the file; reads as `time_ms`.
   double time_ms = 0;  // Positive and finite.
   int64_t workspace_bytes = 0;
   std::string algorithm;
-  // What kAlgorithms has behind it: once the key of a kernel cache, later "<unused>".
+  // The field behind the algorithm in kAlgorithms: once the key of a kernel cache, later
+  // "<unused>".
   std::string cache_algorithm;
   std::string cache_key;
 
@@ -33,7 +34,7 @@ struct FindItem {
 struct FindRecord {
   std::string key;
   std::vector<FindItem> items;  // At least one; of one solver at most one.
-  uint64_t line = 0;            // 1-based; 0 if it is of no file.
+  uint64_t line = 0;            // 1-based; 0 if it is from no file.
 };
 
 // In the order of the file, keys distinct.
@@ -41,21 +42,21 @@ struct FindDb {
   std::vector<FindRecord> records;
 };
 
-// Never fails as a whole: what cannot be believed is left out and is a finding. Both generations
-// may stand in one file. Takes \n and \r\n.
+// Never fails as a whole: an item that is not credible is left out with a finding. One file may mix
+// both generations. Takes \n and \r\n.
 FindDb ReadFindDb(std::string_view content, Findings& findings);
 
 // Why MIOpen passes over `item` of a record under a key of `direction`, the end of a sentence
-// ("MIOpen has it no more"); empty if it may be what it takes.
+// ("MIOpen has it no more"); empty if MIOpen can take it.
 std::string WhyPassedOver(const FindItem& item, Direction direction);
 
 // The quickest item that MIOpen does not pass over; null if there is none.
 const FindItem* QuickestAnswer(const FindRecord& record);
 
 // The same record in `generation`, items from the quickest on. In kAlgorithms only the best solver
-// of each algorithm remains, which is one that MIOpen passes over only where all are; of a solver
-// that stands twice, the quicker one does. An item of kSolvers whose algorithm is none stays one:
-// MIOpen reads both in one file.
+// of each algorithm remains; MIOpen passes over it only if it passes over all of them. The quicker
+// of two entries of one solver remains. An item of kSolvers without a known algorithm keeps its
+// generation: MIOpen reads both in one file.
 FindRecord Converted(const FindRecord& record, Generation generation);
 
 // One line with its end, items from the quickest on, each in its own generation.

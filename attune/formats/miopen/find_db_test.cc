@@ -32,7 +32,7 @@ Reading Read(const std::string& content) {
   return reading;
 }
 
-// What is left of one record with these items.
+// Reads one record with these items.
 Reading ReadItems(const std::string& items) { return Read(kKey + "=" + items + "\n"); }
 
 std::vector<std::string> SolversOf(const FindDb& db) {
@@ -134,7 +134,7 @@ TEST(FindDbTest, ATimeInWhichNoDeviceComputesThatMuchIsNone) {
               HasSubstr("0.0094 ms would be 101 PFLOP/s, and no GPU does more than 100"));
   EXPECT_TRUE(too_quick.db.records.empty());
   EXPECT_EQ(read("0.0096").findings.total(), 0);
-  // What attune has no problem for, here a convolution of 64-bit integers, has no such bound.
+  // A key without a problem in attune, here a convolution of 64-bit integers, has no such bound.
   EXPECT_EQ(Read("512-14-14-3x3-512-14-14-1024-1x1-1x1-1x1-0-NCHW-INT64-F="
                  "ConvDirectNaiveConvFwd:0.0094,0,miopenConvolutionFwdAlgoDirect\n")
                 .findings.count(FindingKind::kImpossibleTime),
@@ -166,7 +166,7 @@ TEST(FindDbTest, AnItemThatLacksFieldsIsLeftOut) {
         "miopenConvolutionBwdDataAlgoGEMM:GemmBwdRest,1,0,miopenConvolutionBwdDataAlgoGEMM",
         "miopenConvolutionBwdDataAlgoGEMM:a:b,1,0,miopenConvolutionBwdDataAlgoGEMM,<unused>",
         "miopenConvolutionBwdDataAlgoGEMM:a=b,1,0,miopenConvolutionBwdDataAlgoGEMM,<unused>",
-        // A solver of no name: MIOpen would look for one called "".
+        // A solver without a name: MIOpen would look for one called "".
         "miopenConvolutionBwdDataAlgoGEMM:,1,0,miopenConvolutionBwdDataAlgoGEMM,<unused>"}) {
     const Reading reading = ReadItems(item + ";" + Item("GemmBwd1x1_stride1", "2"));
     EXPECT_THAT(PlacesOf(reading.findings), ElementsAre("1 bad_item")) << item;
@@ -287,7 +287,7 @@ TEST(FindDbTest, ConvertingToAlgorithmsKeepsWhatMiopenHas) {
 
   const FindRecord converted = Converted(reading.db.records.at(0), Generation::kAlgorithms);
 
-  // Where there is nothing else, what there is stays, and the quickest stands first.
+  // Without any other, passed-over items stay, and the quickest stands first.
   ASSERT_EQ(converted.items.size(), 2);
   EXPECT_EQ(converted.items[0].solver, "ConvHipImplicitGemmV4_1x1");
   EXPECT_EQ(converted.items[1].solver, "ConvHipImplicitGemmV4R1Fwd");

@@ -34,7 +34,7 @@ void AppendExtents(const Spatial& extents, int rank, char separator, std::string
   fmt::format_to(std::back_inserter(text), "{}{}{}-", extents[1], separator, extents[2]);
 }
 
-// The filter is what comes fourth in 2-D and fifth in 3-D; no other of the first five has an x.
+// The filter is the fourth token in 2-D and the fifth in 3-D; no other of the first five has an x.
 int RankOf(std::string_view text) {
   size_t at = 0;
   for (int token = 0; token < 3 && at != text.npos; ++token) {
@@ -56,7 +56,7 @@ bool IsPlain(const FindKey& key) {
   });
 }
 
-// One name, or three where what follows the first is a layout too.
+// One name, or three if the text after the first is a layout too.
 void ReadLayouts(KeyReader& reader, std::string_view next, FindKey& key) {
   const std::string_view first = reader.Token('-', "layout");
   const auto layout = LayoutOf(first);
@@ -112,8 +112,8 @@ void ReadEnd(KeyReader& reader, FindKey& key) {
   ReadOptions(reader, key);
 }
 
-// What stands behind the sixth-last '-' or so is found by its content: `text` from where the
-// layouts begin.
+// `text` from the first layout on. Tokens before it have fixed places; those behind it, from about
+// the sixth-last '-', are found by their content.
 std::string_view FromLayouts(std::string_view text, int rank) {
   const int tokens_before = rank == 3 ? 14 : 12;
   for (int i = 0; i < tokens_before; ++i) {

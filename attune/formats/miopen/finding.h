@@ -1,4 +1,4 @@
-// What is wrong in a database of MIOpen's: where, and why.
+// A defect in a database of MIOpen: where, and why.
 #pragma once
 
 #include <array>
@@ -11,45 +11,45 @@
 namespace attune::miopen {
 
 enum class FindingKind : uint8_t {
-  // Left out of what was read.
+  // Left out of the result.
   kBadLine,          // No record: no key, no item, bytes that are no printable ASCII.
   kBadItem,          // No name, or too few fields.
   kBadKey,           // A key that is none, or not spelled as MIOpen does.
-  kImpossibleTime,   // Shorter than any device can do with, more than a float holds, or no number.
+  kImpossibleTime,   // Shorter than possible on any device, beyond a float, or no number.
   kBadWorkspace,     // No number of bytes.
   kDuplicateKey,     // MIOpen reads the first.
   kDuplicateSolver,  // Within a record; MIOpen reads the first.
-  kBadRow,           // Of a table: a type or a value that its column cannot have.
-  kBadKernel,        // A kernel whose bytes cannot be unpacked.
-  kHashMismatch,     // A kernel whose bytes are not those of its hash.
+  kBadRow,           // Row of a table: a type or a value that its column cannot have.
+  kBadKernel,        // A kernel with bytes that cannot be unpacked.
+  kHashMismatch,     // A kernel with bytes that differ from its hash.
   // Kept as it is.
-  kImpossibleProblem,  // Whose output does not follow from the rest of its key.
-  kUnknownSolver,      // That no MIOpen ever had for such problems.
-  kRemovedSolver,      // That MIOpen has no more.
+  kImpossibleProblem,  // The output does not follow from the rest of its key.
+  kUnknownSolver,      // No MIOpen ever had it for such problems.
+  kRemovedSolver,      // MIOpen has removed it.
   kWrongAlgorithm,     // Not an algorithm, or of another direction than the key.
   kUnsortedKeys,       // A record before its predecessor: MIOpen's own files are sorted.
   kUnsortedItems,      // A quicker solver behind a slower one.
   kNoPerfRow,          // A tunable solver of a find-db that the perf-db has no parameters for.
-  kNoFindRecord,       // Parameters for what the find-db does not name.
+  kNoFindRecord,       // Parameters for a key without a record in the find-db.
   kUnusedConfig,       // A perf-db configuration without parameters.
-  kNoKernel,           // A record whose quickest solver has no kernel in the kernel db.
-  kOrphanedKernel,     // A kernel of a solver that no record of a find-db names.
-  kNoRecord,           // A database that holds nothing that it could be asked for.
-  kUnreadable,         // A file that is no whole database of the kind that its name says.
+  kNoKernel,           // A record without a kernel in the kernel db for its quickest solver.
+  kOrphanedKernel,     // A kernel of a solver without a record in the find-db.
+  kNoRecord,           // A database without any usable content.
+  kUnreadable,         // A file that is no whole database of the kind in its name.
 };
 inline constexpr size_t kFindingKinds = 23;
 
 // "bad_line" and so on: the words of --json.
 std::string_view Name(FindingKind kind);
-// What a person reads: "lines that are no record".
+// A description for users: "lines that are no record".
 std::string_view Description(FindingKind kind);
 
-// Whether what was found is not among what was read.
+// Returns true if a finding of `kind` was left out of the result.
 bool IsLeftOut(FindingKind kind);
 
 struct Finding {
   FindingKind kind = FindingKind::kBadLine;
-  uint64_t line = 0;  // 1-based; of a table the row's id. 0: of the file as a whole.
+  uint64_t line = 0;  // 1-based; for a table the row's id. 0: the file as a whole.
   std::string reason;
 
   friend bool operator==(const Finding&, const Finding&) = default;

@@ -21,7 +21,7 @@ constexpr std::string_view kBlobWord = "blob";
 // A multiple of three, so that parts end without padding; 48 KiB of base64.
 constexpr size_t kPartBytes = 36 * 1024;
 
-// `blob_bytes`: of the whole blob, which need not be there yet.
+// `blob_bytes`: size of the whole blob, which may be incomplete so far.
 std::string HeadOf(const KernelRow& row, size_t blob_bytes) {
   // Both may have blanks in them.
   const std::string name = Escaped(row.name);
@@ -130,7 +130,7 @@ Status KernelAssembler::Add(const ImportedLine& line) {
   row_.name = *name;
   row_.options = *options;
   const auto bytes = static_cast<size_t>(*blob_bytes);
-  // Another spelling may have lost a digit or a length on its way.
+  // Another spelling may have lost a digit or a length.
   if (HeadOf(row_, bytes) != line.text) return BadKernelLine(line);
   missing_bytes_ = bytes;
   return Status::Ok();

@@ -36,7 +36,7 @@ Result<std::optional<Match>> NewestRecord(ImportStore& imports, std::string_view
   return std::optional<Match>();
 }
 
-// The same, of the problem that imports mean where they do not have `problem` as it is.
+// The same for the problem that imports use if they lack `problem`.
 Result<std::optional<Match>> NewestMeant(ImportStore& imports, std::string_view target,
                                          std::string_view kind, const Problem& problem) {
   ATTUNE_ASSIGN_OR_RETURN(auto found, NewestRecord(imports, target, kind, problem));
@@ -52,7 +52,7 @@ Status Damaged(const ImportedFile& file, const ImportedLine& line) {
                   line.number, file.id, file.name));
 }
 
-// The parameters that the newest perf-db that has the problem has for it.
+// The parameters for the problem in the newest perf-db that has it.
 Result<ImportedParameters> ParametersOf(ImportStore& imports, std::string_view target,
                                         const std::string& find_key) {
   const auto key = ReadFindKey(find_key);
@@ -82,9 +82,9 @@ Status CheckTarget(ImportStore& imports, std::string_view target) {
                                                             fmt::join(targets, ", "))));
 }
 
-// Whether all of `line` is in what was read of it: an item that is gone would leave the others to
-// answer as if it had never been. But for times that are not believed any more: those are left out
-// as they would be of the file.
+// Returns true if parsing kept all of `line`: after losing an item, the others would answer as if
+// it had never been. Times that are no longer credible are an exception: they are left out as when
+// reading the file.
 bool IsWhole(const ImportedLine& line, const Findings& findings) {
   return line.text.find_first_of("\r\n") == std::string::npos &&
          std::none_of(findings.kept().begin(), findings.kept().end(), [](const Finding& finding) {
@@ -92,7 +92,7 @@ bool IsWhole(const ImportedLine& line, const Findings& findings) {
          });
 }
 
-// Of each time in `line`, a record of a find-db, that is not believed any more, what it is.
+// The reason for each time in `line`, a record of a find-db, that is no longer credible.
 std::vector<std::string> NoLongerBelieved(const ImportedLine& line) {
   Findings findings;
   ReadFindDb(line.text, findings);
@@ -116,7 +116,7 @@ Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& li
   Findings findings;
   FindDb db = ReadFindDb(line.text, findings);
   if (!IsWhole(line, findings)) return Damaged(file, line);
-  // The reader has no record of which nothing is left.
+  // The reader drops a record that lost all its items.
   if (db.records.empty() && findings.count(FindingKind::kImpossibleTime) > 0) {
     db.records.push_back({line.text.substr(0, line.text.find('=')), {}, 0});
   }

@@ -1,4 +1,4 @@
-// What imported databases of MIOpen's answer for a problem.
+// Answers from imported databases of MIOpen for a problem.
 #pragma once
 
 #include <cstdint>
@@ -16,59 +16,60 @@
 
 namespace attune::miopen {
 
-// Of which MIOpen the times of an imported find-db are (FileName::backend).
+// The MIOpen backend of the times in an imported find-db (FileName::backend).
 std::string BackendOf(const ImportedFile& file);
-// Whether the file answers only where none of another backend does: MIOpen on OpenCL is no more.
+// Returns true if the file answers only without one of another backend: MIOpen on OpenCL is
+// discontinued.
 bool IsSecond(const ImportedFile& file);
 
 struct ImportedCandidate {
-  SolverChoice choice;  // Parameters where a perf-db of the target has some.
+  SolverChoice choice;  // With parameters if a perf-db of the target has some.
   double time_ns = 0;
   int64_t workspace_bytes = 0;
 };
 
 struct ImportedAnswer {
   std::vector<ImportedCandidate> ranking;  // Quickest first; may be empty.
-  std::string file;                        // That has the times, and on which line.
+  std::string file;                        // The file and the line with the times.
   int64_t line = 0;
   std::string parameters_file;     // The perf-db that has parameters of a candidate; or empty.
   int64_t imported_unix_ns = 0;    // As of the file.
-  std::vector<std::string> notes;  // What was passed over and why, a sentence each.
+  std::vector<std::string> notes;  // The parts passed over and why, a sentence each.
 };
 
-// What a perf-db has for a problem, by solver.
+// Parameters in a perf-db for a problem, by solver.
 struct ImportedParameters {
   std::string file;  // Its name; empty if there is none.
   std::vector<PerfItem> items;
 };
 
-// What `record`, a line of `file`, says with the parameters that a perf-db has for its problem.
-// What MIOpen passes over is passed over (WhyPassedOver).
+// The answer of `record`, a line of `file`, with the parameters that a perf-db has for its problem.
+// Skips items that MIOpen passes over (WhyPassedOver).
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
                         const ImportedParameters& parameters);
 // An answer without a ranking: notes of `parameters`, a line of a perf-db of batch norms.
 ImportedAnswer AnswerOf(const ImportedFile& file, const PerfRecord& parameters);
 
 // The record that is kept as `line`, with its number. kDataLoss if it is none. Times that were
-// believed when it was imported and are not any more are left out of it, all of them if need be.
+// credible when it was imported and no longer are get left out of it, all of them if need be.
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line);
 Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line);
 // Why such times are left out, a sentence.
 inline constexpr std::string_view kNoLongerBelieved =
     "The time was believed when it was imported, and is known to be impossible now.";
 
-// Whether the parameters of `record`, which has the key of a perf-db that the problem has, are for
-// the problem under `find_key`: the oldest text has the whole key, and several problems with a
-// stride share that of the others.
+// Returns true if the parameters of `record`, found under the problem's perf-db key, are for the
+// problem under `find_key`: the oldest text has the whole key, and several problems with a stride
+// share that of the others.
 bool AreParametersFor(std::string_view find_key, const PerfRecord& record);
 
-// What imported databases have for `problem` where they do not have it as it is: the problem that
-// its key means (MeantByKeyOf), else itself.
+// The problem under which imported databases answer `problem` if they lack it itself: the problem
+// that its key means (MeantByKeyOf), else `problem`.
 Problem MeantByImports(const Problem& problem);
 
-// By the newest find-db of `target` that has the problem, as it is or as MeantByImports has it, and
-// the newest perf-db; nothing if none does. Files that come second (IsSecond) answer where no
-// others do. kNotFound if nothing was imported for `target`, with the targets that there are.
+// The answer of the newest find-db of `target` with the problem, itself or as from MeantByImports,
+// and of the newest perf-db; nothing if there is none. Second files (IsSecond) answer only if no
+// others do. kNotFound, with the existing targets, if nothing was imported for `target`.
 //
 // MIOpen keeps no times of batch norms, so their answer has no ranking. Its notes are the
 // parameters in the newest perf-db of batch norms.

@@ -26,7 +26,7 @@ Result<std::string> Unpacked(const KernelRow& row) {
                                 row.name, row.code_bytes, kMaxCodeBytes));
   }
   std::string code;
-  // What stands behind the stream is nobody's.
+  // Bytes behind the stream are ignored.
   const int error = AppendUnpacked(row.blob, static_cast<size_t>(row.code_bytes), code).error;
   if (error == BZ_STREAM_END && code.size() == static_cast<size_t>(row.code_bytes)) return code;
   if (error == BZ_OUTBUFF_FULL) {

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Compresses to some part of itself.
+// Compresses to a fraction of its size.
 std::string Code(size_t bytes) {
   std::string code;
   for (size_t i = 0; code.size() < bytes; ++i) code += "s_load_dword " + std::to_string(i * i);

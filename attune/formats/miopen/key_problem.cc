@@ -25,7 +25,7 @@ constexpr std::pair<Direction, ConvDirection> kDirections[] = {
     {Direction::kBackwardData, ConvDirection::kBackwardData},
     {Direction::kBackwardWeights, ConvDirection::kBackwardWeights}};
 
-// The partner of `value` in a list of pairs, whichever side it stands on.
+// The partner of `value` in a list of pairs.
 template <class Ours, class Theirs, size_t kSize>
 std::optional<Ours> OursOf(const std::pair<Theirs, Ours> (&pairs)[kSize], Theirs value) {
   for (const auto& [theirs, ours] : pairs) {
@@ -63,7 +63,7 @@ Status CheckExpressible(const FindKey& key) {
   return Status::Ok();
 }
 
-// All but what depends on the direction's view of "in" and "out".
+// All fields that do not depend on the direction's view of "in" and "out".
 Conv Unturned(const FindKey& key) {
   Conv conv;
   conv.direction = *OursOf(kDirections, key.direction);
@@ -84,7 +84,7 @@ std::string ExtentText(const Spatial& extents, int rank) {
                    : fmt::format("{}x{}", extents[1], extents[2]);
 }
 
-// The plain convolution that computes what the transposed one computes.
+// The plain convolution with the same result as the transposed one.
 Conv PlainOf(const Conv& conv) {
   Conv plain = conv;
   plain.mode = ConvMode::kConvolution;
@@ -119,10 +119,10 @@ Status CheckTold(const Conv& conv) {
 
 int64_t Volume(const Spatial& extents) { return extents[0] * extents[1] * extents[2]; }
 
-// MIOpen does not ask how a tensor is called but how it lies: of the layouts that it tries, in this
-// order, the first in which all three tensors can lie is that of the key. Channels first and last
-// are the same for a tensor with one channel, and for one whose pictures, or whose filter, are of
-// one point.
+// MIOpen looks at the strides of tensors and not at the names of their layouts. It tries layouts in
+// this order; the first in which all three tensors can lie is that of the key. Channels first and
+// last are the same for a tensor with one channel, and for one with images, or a filter, of one
+// point.
 void TakeCommonLayout(FindKey& key) {
   const bool is_forward = key.direction == Direction::kForward;
   const int64_t filter_channels =

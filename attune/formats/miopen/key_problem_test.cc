@@ -54,7 +54,7 @@ TEST(KeyProblemTest, LayoutsGoWithTheirTensorsWhenKeysTurnAround) {
   Conv conv = FirstLayer(ConvDirection::kBackwardData);
   conv.in_layout = Layout::kNhwc;
 
-  // "out" is dx, which lies as x does.
+  // "out" is dx, which has the layout of x.
   EXPECT_THAT(KeyTextOf(conv), testing::HasSubstr("-NCHW-NCHW-NHWC-FP32-B"));
   conv.direction = ConvDirection::kForward;
   EXPECT_THAT(KeyTextOf(conv), testing::HasSubstr("-NHWC-NCHW-NCHW-FP32-F"));
@@ -77,7 +77,7 @@ TEST(KeyProblemTest, ATransposedConvolutionHasTheKeyOfThePlainOneThatDoesTheSame
   EXPECT_EQ(KeyTextOf(conv), "32-28-28-3x3-64-14-14-8-1x1-2x2-1x1-0-NCHW-FP32-F");
   conv.direction = ConvDirection::kBackwardWeights;
   EXPECT_EQ(KeyTextOf(conv), "64-14-14-3x3-32-28-28-8-1x1-2x2-1x1-0-NCHW-FP32-W");
-  conv.in_layout = Layout::kNhwc;  // Of the tensor with 64 channels: dy of the plain one.
+  conv.in_layout = Layout::kNhwc;  // Layout of the tensor with 64 channels: dy of the plain one.
   EXPECT_THAT(KeyTextOf(conv), testing::HasSubstr("-NHWC-NCHW-NCHW-FP32-W"));
 }
 
@@ -103,7 +103,7 @@ TEST(KeyProblemTest, NumbersThatNoConvolutionHasAreNoProblem) {
   }
 }
 
-// A key tells how tensors lie, and those of one channel or one point lie in both ways.
+// A key holds how tensors lie, and those of one channel or one point lie in both ways.
 TEST(KeyProblemTest, TensorsThatLieTheSameInTwoLayoutsAreCalledAsMiopenCallsThem) {
   Conv conv;
   conv.batch = 16;
@@ -116,7 +116,7 @@ TEST(KeyProblemTest, TensorsThatLieTheSameInTwoLayoutsAreCalledAsMiopenCallsThem
   conv.direction = ConvDirection::kBackwardData;
   EXPECT_EQ(KeyTextOf(conv), "240-1-1-1x1-960-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-B");
 
-  // One tensor that lies in one of them alone decides for all.
+  // One tensor with a unique layout decides for all.
   conv.in = {1, 7, 7};
   EXPECT_THAT(KeyTextOf(conv), testing::HasSubstr("-0-NHWC-NHWC-NHWC-FP32-B"));
   conv.weights_layout = Layout::kNchw;

@@ -18,8 +18,8 @@ class KeyReader {
  public:
   explicit KeyReader(std::string_view text) : rest_(text), size_(text.size()) {}
 
-  // What comes before the next `separator`, which is passed; all that is left if there is none.
-  // `field` and `axis`, if it has one, name it in the error where nothing is left.
+  // Returns the text before the next `separator` and passes it; all of the rest if there is none.
+  // If no text is left, the error names `field` and `axis`, if given.
   std::string_view Token(char separator, std::string_view field, std::string_view axis = {}) {
     if (failed_) return {};
     if (at_end_) {
@@ -46,7 +46,7 @@ class KeyReader {
     return 0;
   }
 
-  // Of the token that was read last.
+  // Fails at the token that was read last.
   void Fail(std::string reason) {
     if (failed_) return;
     failed_ = true;
@@ -68,7 +68,7 @@ class KeyReader {
 
   std::string_view rest_;
   size_t size_;
-  size_t begin_ = 0;  // Of the last token.
+  size_t begin_ = 0;  // Begin of the last token.
   bool at_end_ = false;
   bool failed_ = false;
   TextError error_;

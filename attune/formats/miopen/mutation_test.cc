@@ -1,5 +1,5 @@
 // One random field of a text database replaced, a thousand times over for each form: reported with
-// its line, or read and written as it now stands. What is reported costs no other item a byte.
+// its line, or read and written in its new form. A reported defect changes no byte of other items.
 
 #include <algorithm>
 #include <iterator>
@@ -47,7 +47,8 @@ struct Reading {
 Reading Finish(std::map<uint64_t, Parts> records, const Findings& findings) {
   Reading reading{std::move(records), {}};
   for (const Finding& finding : findings.kept()) {
-    // Without the record before, which a changed key is another one for.
+    // Without the reason: it names the preceding record, which may be another one for a changed
+    // key.
     const bool is_order = finding.kind == FindingKind::kUnsortedKeys;
     reading.findings.insert(
         fmt::format("{} {} {}", finding.line, Name(finding.kind), is_order ? "" : finding.reason));
@@ -105,7 +106,8 @@ std::string Joined(const std::vector<std::string>& lines) {
   return content;
 }
 
-// A field of the line, between any two of what separates fields in any of the texts, replaced.
+// A copy of the line with one field replaced; fields lie between any two separators of any of the
+// texts.
 std::string Mutated(const std::string& line, Random& random) {
   constexpr std::string_view kSeparators = "=;:,-_x";
   const char* const values[] = {
@@ -128,7 +130,7 @@ bool IsPartOf(const Parts& some, const Parts& all) {
          std::includes(all.begin() + 1, all.end(), some.begin() + 1, some.end());
 }
 
-// The items of a sound sample's line that were left out: times of zero, which it has some of.
+// The items of a sound sample's line that were left out: it has some times of zero.
 Parts LostOf(const std::string& text, const Reading& sound, uint64_t line) {
   const Parts all = PartsOf(text);
   const auto record = sound.records.find(line);
@@ -173,7 +175,7 @@ TEST_P(TextMutationTest, EveryCorruptedFieldIsReportedWithItsLineOrStandsAsItCam
       if (other == line) continue;
       const auto found = reading.records.find(other);
       if (found == reading.records.end()) {
-        // The change made its key one that now stands further up.
+        // The change made its key one that already occurs further up.
         ASSERT_THAT(reading.findings,
                     testing::Contains(testing::StartsWith(fmt::format("{} duplicate_key", other))));
       } else {
@@ -188,7 +190,8 @@ TEST_P(TextMutationTest, EveryCorruptedFieldIsReportedWithItsLineOrStandsAsItCam
     const Parts expected = Without(changed_parts, LostOf(lines[at], sound, line));
     std::vector<std::string> reported;
     for (const std::string& finding : reading.findings) {
-      // An item that is left out in the sample, too, may have changed in what is not said of it.
+      // An item that the sample leaves out, too, may have changed in a part that its finding does
+      // not mention.
       const bool is_new = reading.findings.count(finding) > sound.findings.count(finding) ||
                           finding.find(" impossible_time ") != std::string::npos;
       if (is_new && finding.starts_with(fmt::format("{} ", line))) reported.push_back(finding);

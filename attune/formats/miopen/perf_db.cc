@@ -13,7 +13,7 @@
 namespace attune::miopen {
 namespace {
 
-// Whether the key is spelled as MIOpen spells it; else why not.
+// Returns an error with the reason if the key is not spelled as MIOpen spells it.
 template <class Key>
 Status CheckSpelling(const Parsed<Key>& key, std::string_view text) {
   if (!key) return ToStatus(key.error());
@@ -23,7 +23,7 @@ Status CheckSpelling(const Parsed<Key>& key, std::string_view text) {
 
 struct CheckedKey {
   Status spelling;
-  std::string impossible;  // Of one that is spelled right, why no problem has it; or empty.
+  std::string impossible;  // Why no problem has a correctly spelled key; or empty.
 };
 
 template <class Key>
@@ -112,7 +112,7 @@ class PerfDbReader {
   KeyWatch keys_;
 };
 
-// Adds the items whose solvers `record` does not have yet; how many others differ from what it has.
+// Adds items of new solvers to `record`; returns how many others differ from its own.
 int64_t AddMissing(const std::vector<PerfItem>& items, PerfRecord& record) {
   int64_t others = 0;
   for (const PerfItem& item : items) {

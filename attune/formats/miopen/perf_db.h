@@ -13,7 +13,7 @@
 
 namespace attune::miopen {
 
-// Of one solver: words of its own that nobody else understands, without ';' and '='.
+// Parameters of one solver: words that only it understands, without ';' and '='.
 struct PerfItem {
   std::string solver;
   std::string params;
@@ -21,20 +21,20 @@ struct PerfItem {
   friend bool operator==(const PerfItem&, const PerfItem&) = default;
 };
 
-// What is known for one key.
+// Items of one key.
 struct PerfRecord {
   std::string key;              // Text of a key of PerfDb::form.
-  std::vector<PerfItem> items;  // Of distinct solvers; none for a configuration without parameters.
-  uint64_t line = 0;            // 1-based, or the id of the row in table `config`; 0: of no file.
+  std::vector<PerfItem> items;  // Distinct solvers; none for a configuration without parameters.
+  uint64_t line = 0;            // 1-based, or the id of the row in table `config`; 0: from no file.
 };
 
-// Whether parameters can be those of an item: printable, and nothing that ends it in a text.
+// Returns true for valid parameters of an item: printable, without separators of the text form.
 bool AreParameters(std::string_view params);
 
 enum class PerfKeyForm {
-  kPerfKey,       // Of convolutions.
+  kPerfKey,       // For convolutions.
   kFindKey,       // The same in the oldest text.
-  kBatchNormKey,  // Of batch norms, which have files of their own.
+  kBatchNormKey,  // For batch norms, which have separate files.
 };
 
 // In the order of the file, keys distinct.
@@ -43,12 +43,12 @@ struct PerfDb {
   std::vector<PerfRecord> records;
 };
 
-// Both texts of convolutions, told apart by the first key that is one. Never fails as a whole.
+// Reads both texts of convolutions, distinguished by the first valid key. Never fails as a whole.
 PerfDb ReadPerfDb(std::string_view content, Findings& findings);
 // The text of batch norms. Never fails as a whole.
 PerfDb ReadBatchNormDb(std::string_view content, Findings& findings);
 
-// A perf-db under other keys than it was read with.
+// A perf-db converted to another form of keys.
 struct ConvertedPerfDb {
   PerfDb db;
   int64_t other_parameters = 0;  // Left out (kOtherParameters).
@@ -57,13 +57,13 @@ struct ConvertedPerfDb {
 inline constexpr std::string_view kOtherParameters =
     "A problem with the same key in a perf-db has other parameters.";
 
-// The same under the keys of `form`. Problems that only the oldest text tells from one another
-// become one record, in which the first to name a solver counts; parameters that differ from its
-// are left out. The other way round is kUnsupported, because a PerfKey lacks what a FindKey has; so
-// is anything between batch norms and convolutions.
+// The same under the keys of `form`. Problems that only the oldest text distinguishes become one
+// record, in which the first entry of a solver counts; different parameters are left out. The other
+// way round is kUnsupported, because a PerfKey lacks fields of a FindKey; so is any conversion
+// between batch norms and convolutions.
 Result<ConvertedPerfDb> Converted(const PerfDb& db, PerfKeyForm form);
 
-// One line for each record with items, sorted by the bytes of the keys; items as they stand.
+// One line for each record with items, sorted by the bytes of the keys; items in their order.
 std::string Text(const PerfDb& db);
 
 }  // namespace attune::miopen

@@ -91,7 +91,7 @@ TEST(PerfDbTest, ParametersThatAreNoneAreLeftOut) {
   const Reading reading =
       Read(kKey + "=ConvAsm1x1U:;ConvOclDirectFwd:a=1;ConvBinWinogradRxSf3x2:72\n");
 
-  // MIOpen makes nothing of them, and its tables do not hold them.
+  // MIOpen ignores them, and its tables do not hold them.
   EXPECT_THAT(PlacesOf(reading.findings), ElementsAre("1 bad_item", "1 bad_item"));
   EXPECT_THAT(reading.db.records.at(0).items,
               ElementsAre(PerfItem{"ConvBinWinogradRxSf3x2", "72"}));
@@ -128,7 +128,7 @@ TEST(PerfDbTest, KeysThatAreNoneHaveTheirPlaceAndReason) {
 }
 
 TEST(PerfDbTest, KeysOfAFindDbBecomeThoseOfTables) {
-  // The same but for the extents of the output, which the other key does not have.
+  // The same except for the extents of the output, which the other key lacks.
   const std::string strided = "64-28-28-3x3-64-14-14-2-1x1-2x2-1x1-0-NCHW-FP16-F";
   const std::string other = "64-28-28-3x3-64-15-14-2-1x1-2x2-1x1-0-NCHW-FP16-F";
   const Reading reading = Read(strided + "=ConvAsm3x3U:1;ConvOclDirectFwd:2\n" + other +

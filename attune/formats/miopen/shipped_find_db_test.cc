@@ -1,4 +1,4 @@
-// What MIOpen ships, where it is at hand: read, and written again.
+// MIOpen's shipped files, if available: read, and written again.
 
 #include <bzlib.h>
 
@@ -32,7 +32,7 @@ std::string Shipped(const std::string& name) {
   }
 }
 
-// Counted in the text alone: items whose time reads as zero.
+// Counts items with a time that reads as zero, in the text alone.
 uint64_t ZeroTimesIn(const std::string& content, bool is_old) {
   uint64_t zeros = 0;
   for (size_t colon = content.find(':'); colon != std::string::npos;
@@ -51,7 +51,7 @@ struct Expected {
   size_t records;
   uint64_t zero_times;
   bool is_in_order;
-  std::map<FindingKind, uint64_t> others;  // All that is found beside times of zero.
+  std::map<FindingKind, uint64_t> others;  // All findings beside times of zero.
 };
 
 void CheckShipped(const Expected& expected) {

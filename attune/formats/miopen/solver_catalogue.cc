@@ -9,7 +9,7 @@ namespace {
 constexpr bool kTunable = true;
 constexpr bool kRemoved = true;
 
-// Of MIOpen 3.3 (2d1fd997a, 2024-10), sorted by name.
+// From MIOpen 3.3 (2d1fd997a, 2024-10), sorted by name.
 constexpr SolverFacts kSolvers[] = {
     {"ConvAsm1x1U", 2, Algorithm::kDirect, kTunable},
     {"ConvAsm1x1UV2", 3, Algorithm::kDirect, kTunable},
@@ -135,7 +135,7 @@ constexpr SolverFacts kSolvers[] = {
 
 constexpr std::string_view kAlgorithms[] = {"Direct", "Winograd", "ImplicitGEMM", "GEMM", "FFT"};
 constexpr std::string_view kDirections[] = {"Fwd", "BwdData", "BwdWeights"};
-// Of find-dbs of 2018.
+// In find-dbs of 2018.
 constexpr std::string_view kHistoricName = "miopenTransposeBwdDataAlgoGEMM";
 
 }  // namespace

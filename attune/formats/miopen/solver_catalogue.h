@@ -13,11 +13,11 @@ namespace attune::miopen {
 enum class Algorithm { kDirect, kWinograd, kImplicitGemm, kGemm, kFft };
 
 struct SolverFacts {
-  std::string_view name;  // As databases have it: "ConvOclBwdWrW2<16>".
-  int id = 0;             // As the API has it; never used again for another one.
+  std::string_view name;  // As in databases: "ConvOclBwdWrW2<16>".
+  int id = 0;             // As in the API; never reused.
   Algorithm algorithm = Algorithm::kDirect;
   bool is_tunable = false;  // Has a row in a perf-db.
-  bool is_removed = false;  // MIOpen passes over what databases say of it.
+  bool is_removed = false;  // MIOpen passes over it in databases.
 };
 
 // Sorted by name.
@@ -32,7 +32,7 @@ struct DirectedAlgorithm {
   Direction direction = Direction::kForward;
   Algorithm algorithm = Algorithm::kDirect;
 };
-// The inverse, for the 14 names that there are and the one that there was.
+// The inverse, for the 14 present names and the historic one.
 std::optional<DirectedAlgorithm> ParseAlgorithm(std::string_view name);
 
 }  // namespace attune::miopen

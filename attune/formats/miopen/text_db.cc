@@ -16,7 +16,7 @@ class RecordReader {
  public:
   explicit RecordReader(Findings& findings) : findings_(findings) {}
 
-  // Whether `record_` holds a record.
+  // Returns true if `record_` holds a record.
   bool Read(std::string_view line) {
     ++record_.line;
     if (line.empty()) return false;
@@ -64,7 +64,7 @@ class RecordReader {
       return;
     }
     const std::string_view id = item.substr(0, colon);
-    // In other forms it would end there: what is an item of one would be two fields of another.
+    // Another form would end the key there: an item of one form would be two fields of another.
     if (id.find_first_of(",=") != id.npos) {
       findings_.Add(FindingKind::kBadItem, record_.line,
                     fmt::format("Name {} has a ',' or a '='.", Quoted(id)));

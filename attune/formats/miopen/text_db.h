@@ -26,12 +26,12 @@ struct TextRecord {
   uint64_t line = 0;            // 1-based.
 };
 
-// What both kinds of files ask of the keys that come one after the other.
+// Checks shared by both kinds of files: consecutive keys.
 class KeyWatch {
  public:
   explicit KeyWatch(Findings& findings) : findings_(findings) {}
 
-  // A finding if the record stands behind one whose key comes after its own.
+  // Adds a finding if the record follows one with a greater key.
   void CheckOrder(const TextRecord& record);
   // False, and a finding, if a key was there before.
   bool IsNew(const TextRecord& record);
@@ -42,13 +42,13 @@ class KeyWatch {
   std::unordered_set<std::string> seen_;
 };
 
-// A finding at `line` if MIOpen has no such solver for convolutions, or has it no more.
-// `where` goes on behind its name: "of '<key>'".
+// Adds a finding at `line` if MIOpen has no such solver for convolutions, or has it no more.
+// `where` follows its name: "of '<key>'".
 void CheckSolver(std::string_view solver, uint64_t line, std::string_view where,
                  Findings& findings);
 
-// Calls `visit` for every record of `content`, in order; the views are valid during the call, the
-// record is. What MIOpen's own reader skips is skipped, and is a finding.
+// Calls `visit` for every record of `content`, in order; the views and the record are valid during
+// the call. Lines that MIOpen's own reader skips are skipped, with a finding.
 void ReadTextDb(std::string_view content, Findings& findings,
                 const std::function<void(const TextRecord&)>& visit);
 
