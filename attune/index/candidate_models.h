@@ -1,4 +1,4 @@
-// The models of one device: files, of which each is of one operator.
+// The models of one device: files for one operator each.
 #pragma once
 
 #include <filesystem>
@@ -16,43 +16,43 @@
 
 namespace attune {
 
-// Where models are.
+// Paths of models.
 struct ModelLocation {
   std::string database;  // Models of its records are beside it; empty for none.
-  // Files to use instead, of any operators; none of them: no model. Without a value those of the
+  // Files to use instead, of any operators; an empty list: no model. Without a value, those of the
   // database.
   std::optional<std::vector<std::string>> files;
 
   friend bool operator==(const ModelLocation&, const ModelLocation&) = default;
 };
 
-// A place where a model may be.
+// A possible path of a model.
 struct ModelFile {
   std::filesystem::path path;
-  std::string operator_name;  // Empty: whatever the file says.
-  bool is_named = false;      // By somebody, so that it is wrong if there is none.
+  std::string operator_name;  // Empty: taken from the file.
+  bool is_named = false;      // Named by the user, so that a missing file is an error.
 };
 std::vector<ModelFile> ModelFilesAt(const ModelLocation& location, const ModelOrigin& origin);
 
-// The paths in a list that is separated by colons; an empty one is none.
+// The paths in a list separated by colons; empty ones are skipped.
 std::vector<std::string> PathsIn(std::string_view list);
 
 // Fails as CandidateModel::Open() does.
 Result<CandidateModel> OpenModel(const ModelFile& file, const ModelOrigin& origin);
 
-// What was read once.
+// Models that were read once.
 class CandidateModels {
  public:
   CandidateModels() = default;
   explicit CandidateModels(std::vector<CandidateModel> models) : models_(std::move(models)) {}
-  // What is refused is left out. They ask `launches`, which may be null.
+  // Leaves out refused models. They use `launches`, which may be null.
   CandidateModels(const ModelLocation& location, const ModelOrigin& origin,
                   const std::shared_ptr<const LaunchSource>& launches);
 
   bool empty() const { return models_.empty(); }
-  // Null if nothing is known of its operator.
+  // Null if there is no model of its operator.
   const CandidateModel* For(const Problem& problem) const;
-  // Why files that are there, or that somebody has named, are not used.
+  // Why existing files, or files that the user named, are not used.
   const std::vector<Status>& refusals() const { return refusals_; }
 
  private:

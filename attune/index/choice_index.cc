@@ -10,8 +10,8 @@
 namespace attune {
 namespace {
 
-// The texts of one table, each parsed when it is first asked for and then shared. Thread-safe: two
-// threads wait for each other only if both want the same text for the first time.
+// The texts of one table, each parsed on first use and then shared. Thread-safe: two threads wait
+// for each other only if both want the same text for the first time.
 template <class T>
 class SharedTexts {
  public:
@@ -48,7 +48,7 @@ class SharedTexts {
 
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 
-// With bounds that every such row keeps.
+// Checks bounds that every such row keeps.
 Result<RankRow> RankAt(const IndexFile& file, uint64_t number) {
   ATTUNE_ASSIGN_OR_RETURN(const RankRow row, file.At<RankRow>(number));
   if (IsPositive(row.median_ns) && row.workspace_bytes >= 0) return row;

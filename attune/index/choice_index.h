@@ -15,15 +15,15 @@ namespace attune {
 
 class IndexFile;
 
-// What an index was derived from.
+// The origin of an index.
 struct IndexIdentity {
   std::string database_id;    // RecordStore::State().database_id.
-  int64_t last_revision = 0;  // Every set that was finished up to this one is in it.
+  int64_t last_revision = 0;  // The index has every set that was finished up to this one.
 
   friend bool operator==(const IndexIdentity&, const IndexIdentity&) = default;
 };
 
-// A candidate as the file has it. Lives as long as the index.
+// A candidate in the file's form. Lives as long as the index.
 struct RankedText {
   std::string_view candidate;
   double median_ns = 0;
@@ -38,7 +38,7 @@ class ChoiceIndex final : public ChoiceSource {
   // if there is no such file, kFailedPrecondition for another format version or byte order,
   // kDataLoss if it is damaged or not an index. Entries are checked when they are read.
   static Result<std::unique_ptr<ChoiceIndex>> Open(const std::filesystem::path& path);
-  // An index whose file is `bytes`.
+  // An index over the file content `bytes`.
   static Result<std::unique_ptr<ChoiceIndex>> Over(std::string bytes);
   ~ChoiceIndex() override;
 
@@ -50,10 +50,10 @@ class ChoiceIndex final : public ChoiceSource {
   int64_t problem_count() const override;
   // Problem `number` of problem_count(), in the order of their fingerprints.
   Result<Problem> ProblemAt(int64_t number) const;
-  // The first candidate of the newest choice, unparsed, or nothing: for who only names it.
+  // The first candidate of the newest choice, unparsed, or nothing: for callers that only print it.
   Result<std::optional<RankedText>> FindBest(const Problem& problem) const;
 
-  // For who makes the next index.
+  // For building the next index.
   const IndexFile& file() const { return *file_; }
   // The whole file. The first call reads it, in time proportional to its size. kUnavailable if the
   // file changed after Open().

@@ -16,8 +16,8 @@ struct LastTrials {
   const Trial* best() const { return failed ? nullptr : final != nullptr ? final : screen; }
 };
 
-// By the rules of select.h: a failure in any role ends a candidate, and only a later final, which
-// ran it again, takes that back.
+// By the rules of select.h: a failure in any role rules a candidate out, and only a later final,
+// which ran it again, reverses that.
 std::map<Candidate, LastTrials> LastTrialsOf(const RecordedSet& set) {
   std::map<Candidate, LastTrials> last;
   for (const Record& record : set.records) {
@@ -70,7 +70,7 @@ std::vector<const Trial*> RunnersUp(const std::map<Candidate, LastTrials>& last_
   return trials;
 }
 
-// Where and when the set was measured, and how sure its choice is.
+// Place and time of the measurement, and the doubt of its choice.
 IndexedChoice Described(const RecordedSet& set, const Choice& choice) {
   IndexedChoice indexed;
   indexed.target = std::make_shared<const Target>(set.set.target);

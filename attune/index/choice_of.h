@@ -1,4 +1,4 @@
-// From a measurement set to what a lookup needs of it.
+// Converts a measurement set to the choice that a lookup needs.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,10 @@
 
 namespace attune {
 
-// What `set` chose, whatever its environment; nothing if it is not finished or timed nothing. The
+// The choice of `set`, in any environment; nothing if it is not finished or timed nothing. The
 // ranking holds the choice, the final's other candidates, then those of the screening that the
-// final left out, each quickest first; none whose last word was a failure. `set` is with samples.
+// final left out, each quickest first; it skips candidates with a failure as their last result.
+// `set` is with samples.
 std::optional<IndexedChoice> ChoiceOf(const RecordedSet& set, const SelectOptions& options);
 
 }  // namespace attune

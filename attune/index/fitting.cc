@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// Neighbours of a problem are looked for among all, in a caller's thread.
+// Neighbours are searched for among all problems, in a caller's thread.
 constexpr size_t kMostProblemsForNeighbours = 250;
 constexpr uint64_t kSeed = 1;
 

@@ -1,4 +1,4 @@
-// Models fitted to samples by the usual rules, and how good another one is where it was not fitted.
+// Models fitted to samples by the usual rules, and their error on samples that were held out.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace attune {
 
-// Of more samples than these not all members are fitted, each of which takes longer then.
+// With more samples, only some members are fitted, because each then takes longer.
 inline constexpr size_t kMostForAll = 5000;
 
-// Of up to kMostForAll samples what cross-validation chooses of all members. Of more, trees for
-// choosing and, of up to 250 problems, neighbours; of more problems the trees alone. Fails as
+// For up to kMostForAll samples, the member that cross-validation chooses. For more, trees for
+// choosing and, for up to 250 problems, neighbours; for more problems the trees alone. Fails as
 // TimeModel::Fit() does.
 Result<TimeModel> FitUsual(const FeatureSet& features, const std::vector<Sample>& samples);
 
-// What a model of the others reaches on `share` of the configurations, drawn with a fixed seed;
+// The score on `share` of the configurations, drawn with a fixed seed, of a model of the others;
 // nothing if too few are left.
 Result<std::optional<ModelScore>> HeldOutScore(const TimeSamples& data, double share);
 

@@ -1,4 +1,4 @@
-// Which members a model is made of.
+// The members of a model.
 #include "attune/index/fitting.h"
 
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The file of a model of so many problems, by so many candidates each.
+// The file of a model of that many problems, with that many candidates each.
 std::string FileOf(int problems, int candidates) {
   std::vector<std::pair<std::string, double>> factors;
   for (int i = 0; i < candidates; ++i)

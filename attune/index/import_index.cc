@@ -34,8 +34,8 @@ bool Matters(const ImportedFile& file, std::string_view target) {
          (file.kind == miopen::kFindDbKind || file.kind == miopen::kPerfDbKind);
 }
 
-// Reads the files of one target, the newest first: what a newer one has hides what an older one
-// has, as AskImports sees it.
+// Reads the files of one target, the newest first: a newer entry hides an older one, as in
+// AskImports.
 class TargetReader {
  public:
   TargetReader(ImportStore& imports, std::string_view target)
@@ -58,7 +58,7 @@ class TargetReader {
 
  private:
   struct ParameterLine {
-    const ImportedFile* file = nullptr;  // Of the caller, who keeps it.
+    const ImportedFile* file = nullptr;  // Borrowed from the caller.
     ImportedLine line;
   };
 
@@ -67,11 +67,11 @@ class TargetReader {
     const auto key = miopen::ReadFindKey(record.key);
     if (!key) return Status::Ok();
     const auto conv = miopen::ProblemOf(*key);
-    // Nobody can ask for what no problem means.
+    // A record without a problem can never be looked up.
     if (!conv.ok() || !seen_.insert(line.key).second) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(record.key, *key));
     const miopen::ImportedAnswer answer = miopen::AnswerOf(file, record, parameters);
-    // Seen all the same: an older file does not answer in its place.
+    // Marked as seen all the same: an older file must not answer instead.
     if (answer.ranking.empty()) return Status::Ok();
     IndexedChoice choice = ChoiceOf(answer);
     choice.target = target_;
@@ -79,7 +79,7 @@ class TargetReader {
     return builder_.Add(*conv, choice);
   }
 
-  // `key` is what `find_key` says.
+  // `key` is the parsed `find_key`.
   Result<miopen::ImportedParameters> ParametersOf(const std::string& find_key,
                                                   const miopen::FindKey& key) const {
     if (parameters_.empty()) return miopen::ImportedParameters();
@@ -95,7 +95,7 @@ class TargetReader {
 
   ImportStore& imports_;
   const std::shared_ptr<const Target> target_;
-  // Of perf-dbs, by what they are asked by, the newest first.
+  // Lines of perf-dbs by lookup key, the newest first.
   std::unordered_map<Fingerprint, std::vector<ParameterLine>, KeyHash> parameters_;
   std::unordered_set<Fingerprint, KeyHash> seen_;
   IndexBuilder builder_;
@@ -108,7 +108,7 @@ std::string FileIn(const IndexedChoice& choice, const char* field) {
 
 bool IsUpToDate(const std::filesystem::path& path, const IndexIdentity& identity,
                 int64_t& problems) {
-  // Why an old file cannot be read does not matter: it is made anew.
+  // The reason why an old file is unreadable does not matter: it is made anew.
   const auto old = ChoiceIndex::Open(path);
   if (!old.ok() || (*old)->identity() != identity || !(*old)->file().CheckAll().ok()) return false;
   problems = (*old)->problem_count();
@@ -118,7 +118,7 @@ bool IsUpToDate(const std::filesystem::path& path, const IndexIdentity& identity
 }  // namespace
 
 std::filesystem::path ImportIndexPathOf(std::string_view database, std::string_view target) {
-  // "attune.db.index" with the target before its end, where it cannot name a folder.
+  // "attune.db.index" with the target before its ending, escaped so that it cannot name a folder.
   return IndexPathOf(database).replace_extension(fmt::format(".{}.index", Escaped(target)));
 }
 
@@ -126,7 +126,7 @@ Target ImportTargetOf(std::string_view name) {
   Target target;
   target.backend = kBackend;
   target.device = name;
-  // A target that an import was told by its user may be any word.
+  // The user may have named any word as the target of an import.
   const auto gpu = miopen::ParseTargetName(name);
   if (!gpu.ok()) return target;
   target.arch = gpu->arch;
@@ -165,7 +165,7 @@ std::string ParametersFileOf(const IndexedChoice& choice) {
 Result<ImportIndexRefresh> RefreshImportIndex(ImportStore& imports, const ImportIndexKey& key,
                                               const std::filesystem::path& path) {
   ATTUNE_ASSIGN_OR_RETURN(TurnFile turn, TurnFile::Take(path, kIndexPatienceMs));
-  // Files that are finished from here on are newer, and are found next time.
+  // Files that are finished from here on are newer, and the next refresh finds them.
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ImportedFile> files, imports.Files());
   ImportIndexRefresh refresh;
   refresh.identity = {key.database_id, ImportRevisionOf(files, key.target)};

@@ -1,8 +1,8 @@
-// The indexes of what was imported: one for each GPU that imported databases are of, beside the
-// index of the records and in the same form. docs/formats/index.md.
+// The indexes of imports: one for each GPU with imported databases, beside the index of the records
+// and in the same form. docs/formats/index.md.
 //
-// A file of their own, so that no lookup that serves can meet an imported choice, and so that
-// nobody who tunes copies a hundred thousand of them with every refresh.
+// A separate file, so that no serving lookup can return an imported choice, and so that a tuner
+// does not copy a hundred thousand of them with every refresh.
 #pragma once
 
 #include <cstdint>
@@ -20,41 +20,41 @@
 
 namespace attune {
 
-// Where the index of what was imported of `target` into a database is. `database` is as IndexPathOf
-// takes it.
+// The path of the index of imports for `target` into a database. `database` is as IndexPathOf takes
+// it.
 std::filesystem::path ImportIndexPathOf(std::string_view database, std::string_view target);
 
 // `name` as a Target: backend "miopen", which runs nothing, so that it never equals that of a
 // device.
 Target ImportTargetOf(std::string_view name);
 
-// The revision of the newest of `files` that the index of `target` depends on; 0 if none does.
+// The revision of the newest of `files` that the index of `target` depends on; 0 if there is none.
 int64_t ImportRevisionOf(std::span<const ImportedFile> files, std::string_view target);
 
-// `answer`, whose ranking is not empty, as an index has it: the quickest kMaxRanked. Its target is
-// left to the caller.
+// Converts `answer`, which has a ranking, for an index: the quickest kMaxRanked. The caller sets
+// its target.
 IndexedChoice ChoiceOf(const miopen::ImportedAnswer& answer);
 
-// The file that `choice` came from; empty for one that is no import.
+// The source file of `choice`; empty if it is no import.
 std::string ImportedFileOf(const IndexedChoice& choice);
-// The same of the perf-db that parameters of its candidates are from; empty if there are none.
+// The same for the perf-db with the parameters of its candidates; empty if there are none.
 std::string ParametersFileOf(const IndexedChoice& choice);
 
-// What became of RefreshImportIndex.
+// The result of RefreshImportIndex.
 struct ImportIndexRefresh {
-  IndexIdentity identity;  // Of the file as it is now.
+  IndexIdentity identity;  // Identity of the new file.
   int64_t problems = 0;
   bool unchanged = false;  // Nothing newer was imported, and the file was left alone.
 };
 
-// What RefreshImportIndex makes.
+// Identifies the index that RefreshImportIndex makes.
 struct ImportIndexKey {
   std::string database_id;  // RecordStore::State().database_id.
   std::string target;
 };
 
-// Brings the index at `path` up to what was imported of a target: made anew from all its files,
-// because newer parameters change what older lines say. It holds the problems that AskImports has a
+// Updates the index at `path` to the imports of a target: made anew from all its files, because
+// newer parameters change the answers of older lines. It holds the problems that AskImports has a
 // candidate for. Takes turns and replaces the file as RefreshIndex does, and fails as that does.
 Result<ImportIndexRefresh> RefreshImportIndex(ImportStore& imports, const ImportIndexKey& key,
                                               const std::filesystem::path& path);

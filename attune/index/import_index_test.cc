@@ -96,7 +96,7 @@ class ImportIndexTest : public ::testing::Test {
     EXPECT_EQ(refresh.status(), Status::Ok());
     return refresh.value_or(ImportIndexRefresh());
   }
-  // What the index has for `problem`.
+  // The choices of the index for `problem`.
   std::vector<IndexedChoice> Choices(const Problem& problem) {
     return std::move(*(*ChoiceIndex::Open(path_))->Find(problem));
   }
@@ -143,8 +143,8 @@ TEST_F(ImportIndexTest, TheBestIsFoundUnparsed) {
   EXPECT_FALSE(unknown->has_value());
 }
 
-// Images of 13 and of 14 points have gradients of 7 with a stride of 2, all that a perf-db's key
-// has.
+// Images of 13 and of 14 points have gradients of 7 with a stride of 2, and a perf-db's key has
+// only these.
 TEST_F(ImportIndexTest, ParametersOfTheOldestTextAreOfTheProblemWithTheWholeKey) {
   const std::string key_of_13 = "64-7-7-3x3-32-13-13-8-1x1-2x2-1x1-0-NCHW-FP32-B";
   const std::string key_of_14 = "64-7-7-3x3-32-14-14-8-1x1-2x2-1x1-0-NCHW-FP32-B";

@@ -21,7 +21,7 @@ Fingerprint FamilyKeyOf(const Problem& problem) {
 // Where two choices compete.
 auto PlaceOf(const ChoiceRow& row) { return std::tuple(row.target, row.environment, row.cache); }
 
-// Numbers of the texts of `table` of a file, here.
+// Numbers here for the texts of `table` of a file.
 Result<std::vector<uint32_t>> Numbered(const IndexFile& file, Section table, TextNumbers& texts) {
   std::vector<uint32_t> numbers;
   for (uint64_t i = 0; i < file.Count(table); ++i) {
@@ -38,7 +38,7 @@ Status Renumber(const IndexFile& file, Section section, const std::vector<uint32
   return Status::Ok();
 }
 
-// The used ones of `texts` become rows in the order of their bytes; the row of each.
+// Turns the used ones of `texts` into rows in the order of their bytes; returns the row of each.
 std::vector<uint32_t> SortedRows(const TextNumbers& texts, const std::vector<bool>& used,
                                  IndexImage& image, std::vector<TextRow>& rows) {
   std::vector<uint32_t> order;

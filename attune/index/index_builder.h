@@ -1,5 +1,5 @@
-// Gathers choices, as an old index has them or as a store gives them, and makes an index of them.
-// The same choices give the same bytes in whatever order they come. Private to this module.
+// Gathers choices, from an old index or a store, and makes an index of them. The same choices give
+// the same bytes in any order. Private to this module.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,15 @@ class TextNumbers {
   size_t size() const { return texts_.size(); }
 
  private:
-  std::deque<std::string> texts_;  // Elements stay where they are; the keys below view them.
+  std::deque<std::string> texts_;  // Elements never move; the keys below view them.
   std::unordered_map<std::string_view, uint32_t> numbers_;
 };
 
 // Not thread-safe.
 class IndexBuilder {
  public:
-  // Everything that `file` has, unparsed. A failure leaves half of it: start again without.
+  // Adds the whole content of `file`, unparsed. A failure leaves half of it: start again without
+  // the file.
   Status AddAll(const IndexFile& file);
   // Replaces an older choice of the same problem, target, environment and cache state, and changes
   // nothing if there is a newer one. kInternal if another problem has the same key.
@@ -42,7 +43,7 @@ class IndexBuilder {
   Result<std::string> Bytes(const IndexIdentity& identity) const;
 
  private:
-  // Rows whose numbers are those of the members below, not of a file.
+  // Rows with numbers that index the members below, not a file.
   struct Choice {
     ChoiceRow row;
     std::vector<RankRow> ranks;
@@ -57,7 +58,7 @@ class IndexBuilder {
   struct KeyHash {
     size_t operator()(const Fingerprint& key) const { return key.low; }
   };
-  // What the numbers of a file are here.
+  // Maps numbers of a file to numbers here.
   struct Renumbering;
 
   Result<Entry*> EntryOf(const Fingerprint& key, std::string_view text);

@@ -1,5 +1,5 @@
-// Thousands of random changes of an index, blind ones and ones that fit their checksums again: each
-// is reported, or changes no answer; none is a crash.
+// Thousands of random changes of an index, blind ones and ones with corrected checksums: each is
+// reported, or changes no answer; none crashes.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class IndexDamageTest : public ::testing::Test {
     original_ = std::move(*ChoiceIndex::Over(bytes_));
   }
 
-  // Asks for everything. Returns how many answers were failures, which must be of the right kind.
+  // Runs every query. Returns how many answers were failures, which must be of the right kind.
   int Ask(const ChoiceIndex& index, bool may_answer_wrongly) {
     int failures = 0;
     const auto note = [&](const Status& status) {
@@ -50,7 +50,7 @@ class IndexDamageTest : public ::testing::Test {
     return failures;
   }
 
-  // True if something was reported.
+  // True if any failure was reported.
   bool IsReported(std::string bytes, bool may_answer_wrongly) {
     const auto index = ChoiceIndex::Over(std::move(bytes));
     if (!index.ok()) {

@@ -1,5 +1,5 @@
-// An index file as bytes: its header checked when it is opened, each row when it is read. Nothing
-// in it is believed before. Private to this module.
+// An index file as bytes: its header is checked on opening, each row on reading. Nothing in it is
+// trusted before. Private to this module.
 #pragma once
 
 #include <cstring>
@@ -45,7 +45,7 @@ class IndexFile {
   Result<ChoiceRow> ChoiceAt(uint64_t number) const;
   // A text of one of the tables of texts. Lives as long as this.
   Result<std::string_view> TextAt(Section table, uint64_t number) const;
-  // A text by its place. kDataLoss if it is not whole.
+  // A text by its position. kDataLoss if it is incomplete.
   Result<std::string_view> TextAt(uint64_t offset, uint32_t size_bytes) const;
 
   // The row of the problem with this key, or nothing.

@@ -13,7 +13,7 @@ namespace attune {
 
 inline constexpr std::array<char, 8> kIndexMagic = {'A', 'T', 'T', 'U', 'N', 'I', 'D', 'X'};
 inline constexpr uint32_t kIndexVersion = 1;
-// Reads as another number on a machine of the other byte order.
+// Reads as another number on a machine with the other byte order.
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 
 enum class Section : uint32_t {
@@ -29,7 +29,7 @@ enum class Section : uint32_t {
   kText,  // Bytes; its count is their number.
 };
 inline constexpr size_t kSectionCount = 10;
-// What is parsed once per file is remembered once per file, and these are the most of it.
+// Limit for the values that are parsed once per file and kept in memory.
 inline constexpr uint64_t kMaxPlaces = 65536;
 
 struct SectionRow {
@@ -94,7 +94,7 @@ static_assert(sizeof(ChoiceRow) == 80);
 
 struct RankRow {
   static constexpr Section kSection = Section::kRanks;
-  // Of `flags`; others are left alone. Readers that know none of them take all for 0.
+  // In `flags`; writers and readers leave other flags alone. Old readers take all for 0.
   static constexpr uint32_t kFailsCapture = 1;
 
   uint32_t candidate = 0;
@@ -107,7 +107,7 @@ struct RankRow {
 };
 static_assert(sizeof(RankRow) == 48);
 
-// Of three tables: targets, environments, candidates.
+// A row of one of three tables: targets, environments, candidates.
 struct TextRow {
   uint64_t offset = 0;
   uint32_t bytes = 0;
@@ -140,7 +140,7 @@ size_t RowBytes(Section section);
 // "problem table" and so on, for messages.
 std::string_view Name(Section section);
 
-// XXH3-64 of `bytes`, seeded with where they belong, so that a row in another row's place shows.
+// XXH3-64 of `bytes`, seeded with their position, so that a row in another row's place is detected.
 uint64_t CheckOf(std::string_view bytes, Section section, uint64_t place);
 uint64_t CheckOfHeader(const IndexHeader& header);
 

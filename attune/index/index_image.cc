@@ -16,7 +16,7 @@ void AppendValue(std::string& bytes, const void* value, size_t size_bytes) {
   bytes.append(static_cast<const char*>(value), size_bytes);
 }
 
-// Half of the places stay free, so that a key that is not there is missed after one or two probes.
+// Half of the places stay free, so that a look-up of a missing key ends after one or two probes.
 std::vector<SlotRow> HashTable(const std::vector<ProblemRow>& problems) {
   constexpr size_t kFewest = 8;
   std::vector<SlotRow> slots(std::bit_ceil(std::max(kFewest, 2 * problems.size())));
@@ -30,7 +30,7 @@ std::vector<SlotRow> HashTable(const std::vector<ProblemRow>& problems) {
   return slots;
 }
 
-// Appends sections and notes where they are.
+// Appends sections and records their positions.
 class Assembly {
  public:
   explicit Assembly(size_t size_bytes) {

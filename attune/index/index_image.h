@@ -24,7 +24,7 @@ struct IndexImage {
   std::vector<PointRow> points;
   std::string text;
 
-  // Appends a text with its check; where it is.
+  // Appends a text with its check; returns its position.
   uint64_t AddText(std::string_view content);
 
   // The file, with the hash table over `problems`. kInvalidArgument if the identity has no valid

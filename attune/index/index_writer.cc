@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// Calls `add` for each choice of a set that is newer than `after_revision`; the number of sets.
+// Calls `add` for each choice of a set newer than `after_revision`; returns the number of sets.
 template <class Add>
 Result<int64_t> VisitNewer(RecordStore& store, int64_t after_revision, const SelectOptions& options,
                            const Add& add) {
@@ -26,19 +26,19 @@ Result<int64_t> VisitNewer(RecordStore& store, int64_t after_revision, const Sel
 }
 
 bool IsOfThisStore(const ChoiceIndex& index, const StoreState& state) {
-  // One that is ahead of the store is of a later state of it, which an older copy of the database
-  // replaced: nothing in it is certain then.
+  // An index ahead of the store belongs to a later state of it, which an older copy of the database
+  // replaced: none of its content is certain then.
   return index.identity().database_id == state.database_id &&
          index.identity().last_revision <= state.last_revision;
 }
 
-// Whether nothing has happened since `index` was made, and all of it can be read.
+// Returns true if the store has no changes since `index` was made, and all of it can be read.
 bool IsUpToDate(const ChoiceIndex& index, const StoreState& state) {
   return IsOfThisStore(index, state) && index.identity().last_revision == state.last_revision &&
          index.file().CheckAll().ok();
 }
 
-// A builder with all of `index`, or nothing if that cannot be used.
+// A builder with all of `index`, or nothing if the index is unusable.
 std::optional<IndexBuilder> Continued(const ChoiceIndex& index, const StoreState& state) {
   IndexBuilder builder;
   if (!IsOfThisStore(index, state) || !index.file().CheckAll().ok()) return std::nullopt;
@@ -63,7 +63,7 @@ Result<IndexRefresh> RefreshIndex(RecordStore& store, const std::filesystem::pat
                                   const SelectOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(TurnFile turn, TurnFile::Take(path, kIndexPatienceMs));
   ATTUNE_ASSIGN_OR_RETURN(const StoreState state, store.State());
-  // Why an old file cannot be read does not matter: it is made anew.
+  // The reason why an old file is unreadable does not matter: it is made anew.
   const Result<std::unique_ptr<ChoiceIndex>> old = ChoiceIndex::Open(path);
   if (old.ok() && IsUpToDate(**old, state)) {
     return IndexRefresh{(*old)->identity(), (*old)->problem_count(), 0, false, true};
@@ -73,7 +73,7 @@ Result<IndexRefresh> RefreshIndex(RecordStore& store, const std::filesystem::pat
   refresh.rebuilt = !builder.has_value();
   const int64_t covered = refresh.rebuilt ? 0 : (*old)->identity().last_revision;
   if (refresh.rebuilt) builder.emplace();
-  // Sets that come in from here on have higher revisions, and are read again next time.
+  // Sets that arrive from here on have higher revisions, and the next refresh reads them.
   refresh.identity = {state.database_id, state.last_revision};
   ATTUNE_ASSIGN_OR_RETURN(
       refresh.sets_read,

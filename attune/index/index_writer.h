@@ -14,26 +14,25 @@
 
 namespace attune {
 
-// Where the index of a database is: beside it, with ".index" added. `database` is a path,
+// The path of the index of a database: beside it, with ".index" added. `database` is a path,
 // "sqlite:PATH" or "sqlite://PATH".
 std::filesystem::path IndexPathOf(std::string_view database);
 
-// What became of RefreshIndex.
+// The result of RefreshIndex.
 struct IndexRefresh {
-  IndexIdentity identity;  // Of the file as it is now.
+  IndexIdentity identity;  // Identity of the new file.
   int64_t problems = 0;
-  int64_t sets_read = 0;   // Of the store: those that are newer than the old index.
+  int64_t sets_read = 0;   // Sets of the store that are newer than the old index.
   bool rebuilt = false;    // The old file was absent, damaged, of another version or database.
-  bool unchanged = false;  // No set was newer than the file, which was left alone.
+  bool unchanged = false;  // No set was newer than the file, which was not written.
 };
 
-// Brings the index at `path` up to the records of `store`: what an old file has is kept if it is of
-// this store, newer sets are read and added. The new file appears by rename after fsync, mode 0644
-// less the umask, so a reader sees the old one or the new one. Processes and threads that refresh
-// at the same time take turns, and wait for at most kIndexPatienceMs. A failure leaves the old
-// file.
+// Updates the index at `path` to the records of `store`: keeps the content of an old file of this
+// store, and adds newer sets. The new file appears by rename after fsync, mode 0644 less the umask,
+// so a reader sees the old one or the new one. Processes and threads that refresh at the same time
+// take turns, and wait for at most kIndexPatienceMs. A failure leaves the old file.
 //
-//   kUnavailable        The folder cannot be written, or another one has been refreshing for long.
+//   kUnavailable        The folder cannot be written, or another refresh takes too long.
 //   kResourceExhausted  The disk is full, or there are more environments than an index holds.
 //   Otherwise as the store fails.
 Result<IndexRefresh> RefreshIndex(RecordStore& store, const std::filesystem::path& path,
@@ -41,7 +40,7 @@ Result<IndexRefresh> RefreshIndex(RecordStore& store, const std::filesystem::pat
 inline constexpr int64_t kIndexPatienceMs = 10'000;
 
 // The sets of `store` with a record newer than `after_revision`, as choices: the overlay of a
-// reader whose index is older. Sets `last_revision` to the newest revision that it covers.
+// reader with an older index. Sets `last_revision` to the newest revision that it covers.
 Result<std::unique_ptr<MemoryChoices>> ReadNewerChoices(RecordStore& store, int64_t after_revision,
                                                         const SelectOptions& options,
                                                         int64_t* last_revision);

@@ -63,7 +63,7 @@ int InChild(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// A store whose State or Visit is done by somebody else first.
+// A store that runs `before_visit` first, as another process might.
 class TappedStore final : public RecordStore {
  public:
   TappedStore(RecordStore& store, std::function<Status()> before_visit)
@@ -291,7 +291,7 @@ TEST_F(IndexWriterTest, AKilledWriterLeavesTheOldFileAndTheNextOneGoesOn) {
   const std::string before = Bytes();
   Tune(store, ProblemNumber(2), 0, 2);
   TappedStore deadly(store, [this]() -> Status {
-    // As far as a writer can come without renaming.
+    // The state of a writer just before the rename.
     const UniqueFd half(::open((path_.string() + ".new").c_str(), O_WRONLY | O_CLOEXEC));
     if (::write(half.get(), "half a file", 11) != 11) ::_exit(2);
     ::raise(SIGKILL);

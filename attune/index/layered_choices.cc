@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-// What all layers give, upper ones first; the first failure if they give nothing.
+// The results of all layers, upper ones first; the first failure if there are none.
 template <class T, class Ask>
 Result<std::vector<T>> Gathered(const std::vector<std::shared_ptr<const ChoiceSource>>& layers,
                                 const Ask& ask) {

@@ -19,7 +19,7 @@ bool IsHash(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Whether `path` stays inside of the package, whatever is there.
+// Returns true if `path` stays inside of the package, whether it exists or not.
 bool IsInside(const std::filesystem::path& path) {
   if (path.empty() || path.is_absolute()) return false;
   return std::none_of(path.begin(), path.end(),
@@ -31,7 +31,7 @@ std::string TextAt(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Informs, so that what cannot be read is nothing.
+// Informational, so that an unreadable value counts as absent.
 std::optional<PackagedGolden> GoldenAt(const Json& json) {
   const auto found = json.find("golden");
   if (found == json.end() || !found->is_object()) return std::nullopt;
@@ -59,7 +59,7 @@ Result<PackagedFile> ParseFile(const std::string& path, const Json& json) {
 std::string Sha256Hex(std::string_view bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE] = {};
   unsigned int size = 0;
-  // Fails for want of memory only; then no hash matches.
+  // Fails only without memory; then no hash matches.
   if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1) return "";
   std::string hex;
   for (unsigned int i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);

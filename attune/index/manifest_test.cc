@@ -36,7 +36,7 @@ TEST(Manifest, TheGoldenVersionAndTheCachesAreToldWhereTheyAreKnown) {
 
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, manifest);
-  // They inform: what cannot be read of them makes no package unreadable.
+  // Informational: unreadable values here make no package unreadable.
   std::string odd = ManifestText(manifest);
   odd.replace(odd.find("\"approved\": true"), 16, "\"approved\": 7");
   EXPECT_FALSE(ParseManifest(odd)->golden->is_approved);

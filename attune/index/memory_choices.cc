@@ -60,7 +60,7 @@ struct FoundProblem {
 }  // namespace
 
 struct MemoryChoices::Contents {
-  mutable std::shared_mutex mutex;  // Guards what follows.
+  mutable std::shared_mutex mutex;  // Guards the members below.
   std::map<Fingerprint, Entry> entries;
   std::unordered_map<std::string, std::vector<Fingerprint>> families;
   std::unordered_map<std::string, std::shared_ptr<const Target>> targets;

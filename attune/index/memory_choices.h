@@ -1,4 +1,4 @@
-// Choices in memory: what lies over an index until the next one; and several sources as one.
+// Choices in memory: those newer than an index; and several sources as one.
 #pragma once
 
 #include <memory>
@@ -31,18 +31,18 @@ class MemoryChoices final : public ChoiceSource {
 };
 
 // Several sources as one, upper ones first: choices of all, sorted by `revision` within a layer and
-// never across layers, so that what the user tuned hides what a package brought. A layer that fails
-// is passed over if another one knows something; else its failure is the answer.
+// never across layers, so that the user's tuning hides that of a package. A failing layer is passed
+// over if another one has a choice; else its failure is the result.
 class LayeredChoices final : public ChoiceSource {
  public:
-  // Shared, because whoever refreshes one layer goes on using the others.
+  // Shared, because a caller that refreshes one layer keeps using the others.
   explicit LayeredChoices(std::vector<std::shared_ptr<const ChoiceSource>> layers);
 
   Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
   std::vector<std::string> Unusable(const Problem& problem) const override;
-  // The sum over the layers: a problem that several know counts several times.
+  // The sum over the layers: a problem in several layers counts several times.
   int64_t problem_count() const override;
 
  private:

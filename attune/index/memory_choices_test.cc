@@ -33,7 +33,7 @@ std::vector<std::string> Texts(const std::vector<Neighbour>& neighbours) {
   return texts;
 }
 
-// Fails whatever it is asked.
+// Fails every query.
 class DamagedChoices final : public ChoiceSource {
  public:
   Result<std::vector<IndexedChoice>> Find(const Problem&) const override {

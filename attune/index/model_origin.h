@@ -1,4 +1,4 @@
-// What models that are fitted to records are of, and where they are kept.
+// The origin of models that are fitted to records, and their paths.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace attune {
 
-// What records that are measured there now make a model of.
+// The origin of a model of records that are measured there now.
 ModelOrigin OriginOf(const Target& target, const Environment& environment);
 
 // "openblas 0.3.21, xsmm 1.17": the libraries of an environment; "none" without any.
 std::string LibrariesOf(const Environment& environment);
 
-// Where the model of an operator, a kind of device and its libraries is kept: a file in a folder
-// beside the database, DATABASE.models. `database` is as of IndexPathOf(), and not on a server.
+// The path of the model for an operator, a kind of device and its libraries: a file in a folder
+// beside the database, DATABASE.models. `database` is as for IndexPathOf(), and not on a server.
 std::filesystem::path ModelPathOf(std::string_view database, const ModelOrigin& origin,
                                   std::string_view operator_name);
 

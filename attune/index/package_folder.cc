@@ -98,7 +98,7 @@ Status Copy(const RecordedSet& recorded, RecordStore& to) {
   return to.FinishSet(recorded.set.id);
 }
 
-// Those sets that `query` asks for which are of `packed`.
+// The sets of `query` that belong to `packed`.
 Status VisitPacked(RecordStore& store, const PackedProblems& packed, RecordQuery query,
                    const std::function<Status(const RecordedSet&)>& visit) {
   if (!packed.only.has_value()) return store.Visit(query, visit);

@@ -141,7 +141,7 @@ class PackedIndex : public testing::Test {
     return *ParseProblem(fmt::format("gemm@1{{m={},n=8,k=8}}", m));
   }
 
-  // How many problems there are; -1 for a failure.
+  // The number of problems; -1 for a failure.
   int64_t Written(const char* name, const PackedProblems& packed) {
     fs::create_directory(folder_ / name);
     const auto written = WritePackagedIndex(store_, packed, kTarget, {}, folder_ / name);
@@ -166,7 +166,7 @@ TEST_F(PackageFolder, AnotherPackageThanThePinnedOneIsNotOpened) {
   EXPECT_EQ(ReadManifest({folder_ / "none", ""}).status().code(), StatusCode::kNotFound);
 }
 
-// A package in use: one with an index of nothing, and one kernel.
+// A package in use: one with an empty index, and one kernel.
 class UsedPackage : public testing::Test {
  protected:
   UsedPackage() {
@@ -175,7 +175,7 @@ class UsedPackage : public testing::Test {
   }
   ~UsedPackage() override { fs::remove_all(folder_); }
 
-  // Seals the package `name`, whose kernel holds `payload`.
+  // Seals the package `name` with a kernel that holds `payload`.
   PackageReference Make(const char* name, const std::string& payload) {
     const fs::path folder = folder_ / name;
     fs::create_directories(folder);
@@ -191,7 +191,7 @@ class UsedPackage : public testing::Test {
     return OpenPackage(reference, [this](const Status& status) { refused_ = status.message(); });
   }
 
-  // Puts the file of one package in the place of the other one's, as sound as it was.
+  // Replaces a file of one package by the other one's, which is just as valid.
   static void Swap(const PackageReference& from, const PackageReference& to, const char* path) {
     fs::copy_file(from.folder / path, to.folder / path, fs::copy_options::overwrite_existing);
   }

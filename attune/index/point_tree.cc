@@ -37,7 +37,8 @@ class Search {
  public:
   Search(const IndexFile& file, const PointQuery& query) : file_(file), query_(query) {}
 
-  // `bound` holds, for each coordinate, where the region of `range` comes nearest to the query.
+  // `bound` holds, for each coordinate, the point of the region of `range` that is nearest to the
+  // query.
   Status Visit(const Range& range, const Position& bound) {
     if (range.empty() || !MayHold(bound)) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(const PointRow point, file_.At<PointRow>(range.middle()));
@@ -60,7 +61,7 @@ class Search {
   }
 
  private:
-  // Equal distances are let through, because the order among them counts.
+  // Equal distances pass, because the order among them counts.
   bool MayHold(const Position& bound) const {
     const double distance = Distance(query_.position, bound);
     if (!(distance <= query_.max_distance)) return false;
@@ -109,7 +110,7 @@ Result<std::vector<FoundPoint>> FindNearest(const IndexFile& file, const FamilyR
   if (query.limit == 0) return std::vector<FoundPoint>();
   const uint64_t first = family.first_point;
   Search search(file, query);
-  // Nothing is known of the region of the root: it may lie around the query.
+  // The region of the root is unknown: it may lie around the query.
   ATTUNE_RETURN_IF_ERROR(search.Visit({first, first + family.point_count}, query.position));
   return search.Take();
 }

@@ -1,5 +1,5 @@
-// The problems of one family as a k-d tree without pointers: the root of a range of points is its
-// middle, what is left of it is before it. Private to this module.
+// The problems of one family as a k-d tree without pointers: the middle of a range of points is its
+// root, with the left subtree before it. Private to this module.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ void ArrangeAsTree(std::span<PointRow> points);
 
 struct PointQuery {
   Position position = {};
-  Fingerprint excluded;  // Key of a problem that is not to be found.
+  Fingerprint excluded;  // Key of a problem to leave out.
   size_t limit = 0;
   double max_distance = 0;
 };

@@ -12,16 +12,16 @@
 namespace attune {
 namespace {
 
-// In ns; 0 if nothing was timed. Who was too slow to be screened has the quick time of qualifying
-// alone: without it a model would know of it only problems for which it is good.
+// In ns; 0 if nothing was timed. A candidate too slow to be screened has only the quick time of
+// qualifying. Without it, a model would know the candidate only from problems that it is good for.
 double TimeIn(const Record& record) {
   if (record.trial.role == TrialRole::kQualify) return record.quick_ns;
   const Measurement* const measured = record.trial.measurement();
   return measured == nullptr ? 0 : measured->median_ns;
 }
 
-// Of one set finals count for more than screens and those for more than quick times, and later sets
-// for more than earlier ones, but for a quick time.
+// Within one set finals override screens, and those override quick times. Later sets override
+// earlier ones, except that a quick time overrides nothing.
 void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& times) {
   for (const TrialRole role : {TrialRole::kQualify, TrialRole::kScreen, TrialRole::kFinal}) {
     for (const Record& record : recorded.records) {
@@ -38,7 +38,7 @@ void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& time
   }
 }
 
-// Of a candidate with several kernels nobody knows which of them took how long.
+// For a candidate with several kernels, the time of each is unknown.
 std::optional<LaunchProfile> ProfileIn(const LaunchSource* launches, const TimedCandidate& timed) {
   if (launches == nullptr) return std::nullopt;
   const auto candidate = ParseCandidate(timed.algorithm);

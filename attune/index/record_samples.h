@@ -1,4 +1,4 @@
-// What models are fitted to: times out of records.
+// Training data of models: times out of records.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@ namespace attune {
 // One measured way to compute a problem.
 struct TimedCandidate {
   Problem problem;
-  std::string algorithm;  // The whole candidate, where records are the source.
+  std::string algorithm;  // The whole candidate for samples from records.
   double time_ms = 0;
 };
 
-// What `store` has of sets on `target` with the libraries of `origin`: of each problem the newest
-// time of each candidate, a final rather than a screen of the same set. Fails as the store does.
+// The times in `store` of sets on `target` with the libraries of `origin`: for each problem the
+// newest time of each candidate, a final rather than a screen of the same set. Fails as the store
+// does.
 Result<std::vector<TimedCandidate>> TimedInRecords(RecordStore& store, const Target& target,
                                                    const ModelOrigin& origin);
 
@@ -33,13 +34,13 @@ struct TimeSamples {
   FeatureSet features;
   std::vector<Sample> samples;
   size_t configurations = 0;
-  size_t left_out = 0;  // Rows of other operators, and what no features express.
+  size_t left_out = 0;  // Rows of other operators, and those that no features express.
 };
-// With what `launches`, if it is given, knows of candidates that are one kernel each, whose time is
-// then the kernel's. What only a device tells of a candidate is learnt beside the same sample
-// without it, since it is asked about where no device is at hand, too. If no launch is known, the
-// features are of shapes alone. kUnsupported for an operator that has none. The origin is left to
-// the caller.
+// With the launch properties in `launches`, if given, for candidates of one kernel, which then
+// takes the whole time. Properties that only a device reports are learnt beside the same sample
+// without them, since predictions also run where no device is available. If no launch is known, the
+// features are of shapes alone. kUnsupported for an operator that has none. The caller sets the
+// origin.
 Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
                               const std::string& operator_name,
                               const LaunchSource* launches = nullptr);

@@ -1,4 +1,4 @@
-// Times out of records: which of them count.
+// Times out of records: the ones that count.
 #include "attune/index/record_samples.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ Qualified QuickTime(const std::string& candidate, double quick_ns) {
   return qualified;
 }
 
-// Else a model would know of a candidate only problems for which it is good.
+// Otherwise a model would know the candidate only from problems that it is good for.
 TEST(TimedInRecords, WhoWasTooSlowToBeScreenedHasItsQuickTime) {
   MemoryStore store;
   MeasurementSet set;
@@ -76,7 +76,7 @@ TEST(TimedInRecords, WhoWasTooSlowToBeScreenedHasItsQuickTime) {
       QuickTime("host.a@1{}", 3e6), QuickTime("host.b@1{}", 70e6), QuickTime("host.c@1{}", 0)};
   ASSERT_TRUE(store.AppendQualified(set.id, qualified).ok());
   ASSERT_TRUE(store.Append(set.id, std::vector{Timed("host.a@1{}", TrialRole::kScreen, 2e6)}).ok());
-  // A later quick time says less than an earlier screen.
+  // A later quick time has less weight than an earlier screen.
   set.id = NewSetId();
   ASSERT_TRUE(store.BeginSet(set).ok());
   ASSERT_TRUE(store.AppendQualified(set.id, std::vector{QuickTime("host.a@1{}", 4e6)}).ok());

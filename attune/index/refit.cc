@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kHeldOutShare = 0.1;
 
-// A model that is refused counts for none: it is of an older format or damaged, and whoever fitted
-// it wants one. One that is too large for a run time is none of these, and another one of the same
+// A refused model counts as none: it is of an older format or damaged, and the user who fitted it
+// wants one. A model too large for a run time is not replaced, because another one of the same
 // times would be as large.
 size_t SamplesOfOld(const std::filesystem::path& path, const ModelOrigin& origin,
                     std::string_view operator_name) {

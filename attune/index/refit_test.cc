@@ -1,4 +1,4 @@
-// When models are fitted again, and what that leaves.
+// When models are fitted again, and the resulting files.
 #include "attune/index/refit.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ const Environment kEnvironment = {{"library.openblas", "0.3.21"}};
 
 class RefitTest : public ::testing::Test {
  protected:
-  // Records of products from the `begin`th on, two times each.
+  // Records of GEMMs from the `begin`th on, two times each.
   void Tune(int begin, int end) {
     const auto timed = TimedProducts(end, {{"host.a@1{}", 1}, {"host.b@1{}", 2}});
     for (size_t i = 2 * static_cast<size_t>(begin); i < timed.size(); i += 2) {

@@ -22,7 +22,7 @@ inline int64_t RandomSize(Random& random, int largest_exponent) {
   return octave + static_cast<int64_t>(random.Below(static_cast<uint64_t>(octave)));
 }
 
-// One of eight families of products.
+// One of eight families of GEMMs.
 inline Problem RandomGemm(Random& random) {
   Gemm gemm =
       PackedGemm(1 + RandomSize(random, 10), 1 + RandomSize(random, 10), RandomSize(random, 10));
@@ -91,7 +91,7 @@ inline IndexedChoice RandomChoice(int64_t revision, Random& random) {
   return choice;
 }
 
-// What two choices say, without which copy of a target they share.
+// Compares the content of two choices and ignores which copy of a target they share.
 inline void ExpectSameChoice(const IndexedChoice& a, const IndexedChoice& b) {
   EXPECT_EQ(*a.target, *b.target);
   EXPECT_EQ(*a.environment, *b.environment);
@@ -120,7 +120,7 @@ inline void ExpectSameNeighbours(const std::vector<Neighbour>& a, const std::vec
   }
 }
 
-// A trial whose samples are `median_ns` and a little more and less.
+// A trial with samples of `median_ns` and a little more and less.
 inline Trial TimedTrial(const Candidate& candidate, TrialRole role, double median_ns) {
   Trial trial;
   trial.candidate = candidate;
@@ -144,7 +144,7 @@ inline MeasurementSet NewSet(const Problem& problem, uint64_t place) {
   return set;
 }
 
-// A default of 1000 ns and a winner that is `speedup` times faster, which has the number `winner`.
+// A default of 1000 ns and a winner that is `speedup` times faster, with the number `winner`.
 inline std::vector<Trial> DecidedTrials(uint64_t winner, double speedup) {
   Trial standard = TimedTrial(CandidateNumber(1000), TrialRole::kFinal, 1000);
   standard.is_default = true;

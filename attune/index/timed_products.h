@@ -1,4 +1,4 @@
-// Products with made-up times, for tests.
+// GEMMs with made-up times, for tests.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attune {
 
-// So many products of sides from 8 to 127, each by the candidates with so many ms for a thousandth
+// That many GEMMs with sides from 8 to 127, each by the candidates with these ms for a thousandth
 // of 2^20 operations, and a constant.
 inline std::vector<TimedCandidate> TimedProducts(
     int count, const std::vector<std::pair<std::string, double>>& speeds) {

@@ -24,7 +24,8 @@ Result<UniqueFd> TryTake(const std::filesystem::path& path) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW;
   UniqueFd fd = OpenFile(path, kFlags, 0644);
   if (!fd.valid()) {
-    // Others replaced the file twice meanwhile, so that OpenFile() cannot tell whose it is.
+    // Other processes replaced the file twice meanwhile, so that OpenFile() cannot verify its
+    // owner.
     if (errno == EBADF) return UniqueFd();
     return SystemError("create", path);
   }

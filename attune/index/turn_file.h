@@ -1,5 +1,5 @@
-// A new file beside an old one, which takes its place when it is complete, and the turn to write
-// it. Private to this module.
+// A new file that replaces an old one when it is complete, and the turn to write it. Private to
+// this module.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace attune {
 
-// The file PATH.new, held with a lock. Whoever holds it may replace PATH; when it is renamed, or
-// its process ends in whatever way, the next one's turn has come. One left behind by a process that
-// was killed is used again, so there is never more than one.
+// The file PATH.new, held with a lock. The holder may replace PATH; when it is renamed, or its
+// process ends in any way, the next one's turn has come. One left behind by a process that was
+// killed is used again, so there is never more than one.
 class TurnFile {
  public:
   // Waits for others for at most `patience_ms`; then kUnavailable.

@@ -1,4 +1,5 @@
-// Keeps the figures of trials that have some beside their time: energy, or what a kernel wrote.
+// Keeps the metrics of trials that have some beside their time: energy, or values that a kernel
+// wrote.
 #pragma once
 
 #include <map>
@@ -14,11 +15,11 @@
 
 namespace attune {
 
-// What the environment of a measurement set says of what was sought in it, best first: "energy",
-// "time,error". Absent: time alone.
+// The objectives of a measurement set in its environment, best first: "energy", "time,error".
+// Absent: time alone.
 inline constexpr std::string_view kObjectiveTerm = "tuning.objective";
 
-// A figure of the trial that `candidate` had in `role` within a set.
+// A metric of the trial of `candidate` in `role` within a set.
 struct TrialFigure {
   Candidate candidate;
   TrialRole role = TrialRole::kScreen;
@@ -31,14 +32,14 @@ struct TrialFigure {
 // kInvalidArgument if a number is not finite, the value not between its bounds, or a name empty.
 Status Validate(const TrialFigure& figure);
 
-// Thread-safe. Fails, and keeps what was acknowledged, as a RecordStore does.
+// Thread-safe. Fails, and keeps acknowledged figures, as a RecordStore does.
 class FigureStore {
  public:
   virtual ~FigureStore() = default;
 
   // All or nothing. kNotFound if the set does not exist.
   virtual Status AppendFigures(std::string_view set_id, std::span<const TrialFigure> figures) = 0;
-  // In the order in which they were appended; none of a set without figures, nor in a database from
+  // In the order in which they were appended; none for a set without figures, or in a database from
   // before they were kept. kDataLoss if the database has lost some.
   virtual Result<std::vector<TrialFigure>> FiguresOf(std::string_view set_id) = 0;
 };

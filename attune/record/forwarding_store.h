@@ -1,4 +1,4 @@
-// A RecordStore that leaves everything to another one, for those that change a part of it.
+// A RecordStore that forwards everything to another one, for stores that change a part of it.
 #pragma once
 
 #include "attune/record/record_store.h"

@@ -22,7 +22,7 @@ FigureValue TimeOf(const Measurement& time) {
           static_cast<int64_t>(std::max<size_t>(time.samples_ns.size(), 1))};
 }
 
-// What was sought in a set, with directions and units as its figures have them.
+// The objectives of a set, with directions and units as its figures have them.
 std::vector<Objective> ObjectivesOf(std::string_view names, std::span<const TrialFigure> figures) {
   std::vector<Objective> objectives;
   while (!names.empty()) {
@@ -39,7 +39,7 @@ std::vector<Objective> ObjectivesOf(std::string_view names, std::span<const Tria
   return objectives;
 }
 
-// Nothing if a figure of it is missing.
+// Nothing if one of its metrics is missing.
 std::optional<FrontPoint> PointOf(const Trial& trial, std::span<const TrialFigure> figures,
                                   std::span<const Objective> objectives) {
   if (trial.measurement() == nullptr) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<FrontPoint> PointOf(const Trial& trial, std::span<const TrialFigur
   return point;
 }
 
-// Those of the final; of those that did not come to it, how they were measured before.
+// Results of the final; for candidates outside of the final, their earlier results.
 void AddPoints(const RecordedSet& recorded, std::span<const TrialFigure> figures,
                ObjectiveFront& front) {
   for (const TrialRole role : {TrialRole::kFinal, TrialRole::kScreen}) {

@@ -1,4 +1,4 @@
-// What was found where more than the time counts: the candidates that nobody beats in everything.
+// The Pareto front of a set with other objectives than time: candidates that no other dominates.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,17 @@ inline constexpr size_t kMaxObjectives = 2;
 // "time,energy".
 std::string Text(std::span<const Objective> objectives);
 
-// Whether `a` is as good as `b` in everything and better in something. REQUIRES: as many values as
-// objectives.
+// Returns true if `a` is as good as `b` in every value and better in one. REQUIRES: as many values
+// as objectives.
 bool Dominates(std::span<const double> a, std::span<const double> b,
                std::span<const Objective> objectives);
 
-// Positions of those that nobody dominates, best in the first objective first; of several with the
-// same values the first. All comparisons are of the values alone: what noise leaves open stands
-// beside them, in their intervals.
+// Indices of the Pareto front, best in the first objective first; among equals the first. Compares
+// the values alone: their intervals hold the uncertainty from noise.
 std::vector<size_t> ParetoFront(std::span<const std::vector<double>> values,
                                 std::span<const Objective> objectives);
 
-// A candidate with its figures, one for each objective, in their order.
+// A candidate with its metrics, one for each objective, in their order.
 struct FrontPoint {
   Candidate candidate;
   std::vector<FigureValue> figures;
@@ -43,15 +42,15 @@ struct FrontPoint {
   friend bool operator==(const FrontPoint&, const FrontPoint&) = default;
 };
 
-// Of one measurement set.
+// The objectives and points of one measurement set.
 struct ObjectiveFront {
   MeasurementSet set;
   std::vector<Objective> objectives;
-  std::vector<FrontPoint> points;  // Those of the front first, in its order; then the others.
+  std::vector<FrontPoint> points;  // The front first, in its order; then the others.
 };
 
-// The newest set of `problem` on `here` in which `names` ("energy", "time,error") was sought, if it
-// came to its end; nothing if there is none. Fails as the stores do.
+// The newest finished set of `problem` on `here` with the objectives `names` ("energy",
+// "time,error"); nothing if there is none. Fails as the stores do.
 struct FrontQuery {
   Problem problem;
   Target here;

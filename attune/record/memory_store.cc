@@ -231,7 +231,8 @@ std::vector<RecordedSet> MemoryStore::Matching(const RecordQuery& query) const {
       if (Matches(kept, query)) matching.push_back(&kept);
     }
   }
-  // Sets of one problem and one start keep the order of their beginning: that of their addresses.
+  // Sets of one problem and one start keep the order in which they were begun: that of their
+  // addresses.
   std::sort(matching.begin(), matching.end(), [](const KeptSet* a, const KeptSet* b) {
     return std::tuple(a->problem, a->recorded.set.started_unix_ns, a) <
            std::tuple(b->problem, b->recorded.set.started_unix_ns, b);

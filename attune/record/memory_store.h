@@ -50,7 +50,7 @@ class MemoryStore final : public RecordStore {
   ProblemIndex Intern(const Problem& problem);
   void Add(Tagging& tagging, std::span<const TaggedProblem> problems);
   Status AppendRecords(std::string_view set_id, std::vector<Record> records);
-  // None if `lists` has none of that name.
+  // None if `lists` has no such name.
   std::vector<TaggedProblem> ProblemsIn(const Lists& lists, std::string_view name) const;
   // Gives the set at `index` the revision `last_revision_`.
   void MarkChanged(size_t index);

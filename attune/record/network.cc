@@ -22,14 +22,14 @@ std::pair<std::string_view, std::string_view> SplitAt(std::string_view text, cha
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-// Names may have colons of their own, "meta:llama:3".
+// Names may contain colons, "meta:llama:3".
 std::pair<std::string_view, std::string_view> SplitAtLastColon(std::string_view text) {
   const size_t at = text.rfind(':');
   if (at == std::string_view::npos) return {text, {}};
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-// The two halves of a part; nothing if one is no escaped text, or the name is empty.
+// The two halves of a part; nothing if one is malformed, or the name is empty.
 std::optional<std::pair<std::string, std::string>> ParsePart(std::string_view part) {
   const auto [name, version] = SplitAt(part, ':');
   const auto plain_name = Unescaped(name);
@@ -58,7 +58,7 @@ Result<Network> ParseNetwork(std::string_view text) {
         text));
   }
   Network network{of_model->first, of_model->second, of_framework->first, of_framework->second};
-  // One text for each network, or two rows would be the same one.
+  // A second text of a network would become a second row of it.
   if (Text(network) == text) return network;
   return InvalidArgument(
       fmt::format("'{}' is not how the network {} is written.", text, Text(network)));

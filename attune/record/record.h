@@ -1,5 +1,5 @@
-// What is kept of tuning: measurement sets and their trials. Append-only; "best" is a pure function
-// over them (select.h). docs/formats/schema.md has the tables.
+// Tuning records: measurement sets and their trials. Append-only; "best" is a pure function over
+// them (select.h). docs/formats/schema.md has the tables.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct MeasurementSet {
   Problem problem;
   Target target;
   Environment environment;
-  Peaks peaks;  // Of the target on that day; zeros if not measured.
+  Peaks peaks;  // Peaks of the target on that day; zeros if not measured.
   CacheState cache = CacheState::kWarm;
-  uint64_t seed = 0;        // Of data, order and search.
+  uint64_t seed = 0;        // Seeds data, order and search.
   std::string searcher;     // "exhaustive", ...
   std::string measured_by;  // user@host
   std::string attune_version;
@@ -33,23 +33,23 @@ struct MeasurementSet {
 };
 
 std::string NewSetId();
-// The same kind of id: what a store calls itself.
+// The same kind of id, for a store.
 std::string NewDatabaseId();
 
-// What came of qualifying one candidate.
+// The result of qualifying one candidate.
 struct Qualified {
   Trial trial;          // kQualify: monostate if it passed, else the failure.
   double quick_ns = 0;  // Best of a few unfair runs after verification: orders candidates, decides
-                        // nothing. 0 if it failed, or nobody knows.
-  // What was asked for, where `trial.candidate` is what a search found for it. Nobody stores it.
+                        // nothing. 0 if it failed, or unknown.
+  // The requested candidate, if `trial.candidate` is the result of its search. Not stored.
   std::optional<Candidate> asked = {};
-  // From when it was asked for until it passed, failed or was given up, without building and
-  // loading: launches, comparing, the quick runs. 0: nobody knows.
+  // Time from the request until it passed, failed or was given up, without building and loading:
+  // launches, comparing, the quick runs. 0: unknown.
   int64_t verify_ns = 0;
 
   friend bool operator==(const Qualified&, const Qualified&) = default;
 };
-// The candidate that was asked for.
+// The requested candidate.
 inline const Candidate& AskedOf(const Qualified& qualified) {
   return qualified.asked.has_value() ? *qualified.asked : qualified.trial.candidate;
 }
@@ -58,8 +58,8 @@ struct Record {
   int64_t revision = 0;  // Assigned by the store, increasing in order of commit; at least 1.
   int64_t appended_unix_ns = 0;
   Trial trial;
-  double quick_ns = 0;    // As Qualified has it; 0 for trials of other roles.
-  int64_t verify_ns = 0;  // The same.
+  double quick_ns = 0;    // As in Qualified; 0 for trials of other roles.
+  int64_t verify_ns = 0;  // As in Qualified.
 
   friend bool operator==(const Record&, const Record&) = default;
 };
@@ -68,9 +68,9 @@ struct RecordedSet {
   MeasurementSet set;
   bool finished =
       false;  // The tuner came to its decision. An interrupted run leaves an unfinished set, and so
-              // does one whose evidence is worse than what stood before (select.h).
+              // does one with worse evidence than the incumbent's (select.h).
   std::vector<Record> records;    // In order of revision.
-  SetConditions conditions = {};  // Of the device, around the finals; empty if it does not tell.
+  SetConditions conditions = {};  // Device conditions around the finals; empty if unknown.
 
   friend bool operator==(const RecordedSet&, const RecordedSet&) = default;
 };

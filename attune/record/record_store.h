@@ -17,10 +17,10 @@
 
 namespace attune {
 
-// A problem as a list names it.
+// An entry of a list of problems.
 struct TaggedProblem {
   Problem problem;
-  int64_t weight = 1;  // How often the list has it.
+  int64_t weight = 1;  // Number of times that the list has it.
 
   friend bool operator==(const TaggedProblem&, const TaggedProblem&) = default;
 };
@@ -35,11 +35,11 @@ struct RecordQuery {
   bool finished_only = false;
   bool with_samples = true;  // Without, Measurement::samples_ns is empty: quicker.
   // Only sets that got a record, or were finished, after this revision; all matching records of
-  // such a set are delivered. Costs what is new, not what is there.
+  // such a set are delivered. The cost depends on new sets, not on existing ones.
   int64_t after_revision = 0;
 };
 
-// Which store this is, and how far it has come.
+// Identity and progress of a store.
 struct StoreState {
   std::string database_id;    // 32 hexadecimal digits, random, made with the database.
   int64_t last_revision = 0;  // No record and no end of a set has a higher one; 0 for a new store.
@@ -47,8 +47,8 @@ struct StoreState {
   friend bool operator==(const StoreState&, const StoreState&) = default;
 };
 
-// Thread-safe. Every method that writes is durable when it returns Ok: a crash of the process or of
-// the machine after that loses nothing of it, before that leaves nothing half.
+// Thread-safe. Every write is durable when its method returns Ok: a later crash of the process or
+// of the machine loses nothing of it, and an earlier one leaves no partial write.
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
@@ -60,42 +60,41 @@ class RecordStore {
   // Every tag with its number of problems, sorted.
   virtual Result<std::vector<std::pair<std::string, int64_t>>> Tags() = 0;
 
-  // The same for the problems of a network, with how often it computes each.
+  // The same for the problems of a network, with the number of times that it computes each.
   virtual Status AddNetwork(const Network& network, std::span<const TaggedProblem> problems) = 0;
   // None if there is no such network.
   virtual Result<std::vector<TaggedProblem>> ProblemsOf(const Network& network) = 0;
   // Every network with its number of problems, sorted by Text.
   virtual Result<std::vector<std::pair<Network, int64_t>>> Networks() = 0;
 
-  // A set is stored before its first trial. kInvalidArgument if the id exists with another content.
+  // Stores a set before its first trial. kInvalidArgument if the id exists with other content.
   virtual Status BeginSet(const MeasurementSet& set) = 0;
   // All or nothing, one transaction. kNotFound if the set does not exist.
   virtual Status Append(std::string_view set_id, std::span<const Trial> trials) = 0;
   // The same for trials of the role kQualify, which keep their quick times. kInvalidArgument for
   // other roles, and for a quick time that is not finite, negative, or of a failure.
   virtual Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) = 0;
-  // What the device said around the finals; replaces what was noted before, and nobody who follows
-  // revisions hears of it before the set is finished. kInvalidArgument for impossible values,
-  // kNotFound if the set does not exist, kFailedPrecondition if it is finished.
+  // Device conditions around the finals; replaces earlier ones. Readers that follow revisions see
+  // them when the set is finished. kInvalidArgument for impossible values, kNotFound if the set
+  // does not exist, kFailedPrecondition if it is finished.
   virtual Status NoteConditions(std::string_view set_id, const SetConditions& conditions) = 0;
-  // Keeps what a tuning of the set did when, beside those of earlier tunings that were cut off; the
-  // set may be finished. kNotFound if the set does not exist. Stores that keep none ignore it.
+  // Keeps the timeline of a tuning of the set, beside those of earlier interrupted tunings; the set
+  // may be finished. kNotFound if the set does not exist. Stores that keep none ignore it.
   virtual Status NoteTimeline(std::string_view set_id, const Timeline& timeline) {
     (void)set_id;
     (void)timeline;
     return Status::Ok();
   }
-  // Those of a set, oldest first; none for a set that the store does not have.
+  // Timelines of a set, oldest first; none for an unknown set.
   virtual Result<std::vector<Timeline>> TimelinesOf(std::string_view set_id) {
     (void)set_id;
     return std::vector<Timeline>();
   }
-  // Takes a revision of its own, so that who follows revisions sees the end of a set too. Finishing
+  // Takes a new revision, so that readers that follow revisions see the end of a set too. Finishing
   // again changes nothing.
   virtual Status FinishSet(std::string_view set_id) = 0;
 
-  // What was committed before this call is covered by `last_revision`, and what is committed after
-  // it gets a higher one.
+  // `last_revision` covers every commit before this call; later commits get higher revisions.
   virtual Result<StoreState> State() = 0;
 
   // Calls `visit` for each set, grouped by problem, sets of one problem in order of their start.

@@ -27,13 +27,13 @@ inline constexpr const char* kRecordRunVariable = "ATTUNE_RECORD_RUN";
 // The problems that the processes of a run recorded.
 struct RecordedCount {
   int64_t problems = 0;           // Distinct problems, under any tag.
-  int64_t waiting = 0;            // Of these, problems that no database has yet.
-  int64_t added = 0;              // Of these, problems that were not `known`.
+  int64_t waiting = 0;            // Problems among them that are in no database yet.
+  int64_t added = 0;              // Problems among them that were not `known`.
   std::vector<SpoolLoss> losses;  // Problems that no spool has.
 };
 
-// The side of the waiting command. Not thread-safe. The destructor removes the pipe and the
-// imported spools kept for counting.
+// For the waiting command. Not thread-safe. The destructor removes the pipe and the imported spools
+// kept for counting.
 class RecordingRun {
  public:
   static Result<RecordingRun> Begin(const SpoolPlace& place);
@@ -66,8 +66,7 @@ class RecordingRun {
 // True if the command of run `id` still waits for its program.
 bool IsRunning(int folder, const std::string& id);
 
-// The side of a recording process: tells the command of run `id` about a loss. False if the command
-// is gone.
+// For a recording process: reports a loss to the command of run `id`. False if the command is gone.
 bool TellRun(const SpoolPlace& place, const std::string& id, const SpoolLoss& loss);
 
 // As TellRun(), with a line of AppendLossLine() and the path of the spool folder. Uses no heap

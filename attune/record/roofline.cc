@@ -1,4 +1,5 @@
-// RooflineSeconds: the bound that arithmetic and memory set. RatesOf: what a time reaches.
+// RooflineSeconds: the bound that arithmetic and memory set. RatesOf: the rates that a time
+// reaches.
 #include <algorithm>
 
 #include "attune/record/select.h"
@@ -6,9 +7,9 @@
 namespace attune {
 namespace {
 
-// The peak that bounds the products of `problem`, in operations per second; 0 if none was measured
-// for its type. Narrow types and relaxed math run faster than f32 by a factor that differs from
-// machine to machine, so the f32 peak would be no bound for them.
+// The peak that bounds the multiplications of `problem`, in operations per second; 0 if none was
+// measured for its type. Narrow types and relaxed math run faster than f32 by a factor that differs
+// from machine to machine, so the f32 peak would be no bound for them.
 double PeakFlops(const Problem& problem, const Peaks& peaks) {
   const int64_t type = FieldOr(problem, kTypeField, -1);
   if (FieldOr(problem, kMathField, 0) != static_cast<int64_t>(MathMode::kStrict)) return 0;

@@ -1,5 +1,4 @@
-// What every store checks before it keeps something, so that all of them accept and refuse the
-// same.
+// Checks of every store before it keeps a value, so that all of them accept and refuse the same.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +35,7 @@ Status ValidateQualified(std::span<const Qualified> results);
 // holds it), and a failure message is cut to kMaxMessageBytes with a note of its length.
 Trial Storable(Trial trial);
 
-// Conditions as stores keep them: those of a moment at which the device told nothing are absent.
+// Conditions as stores keep them: a moment without any value is absent.
 SetConditions Storable(SetConditions conditions);
 
 // Number of records by role.

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// The final measurements of a set, by what they are good for.
+// The final measurements of a set, by use.
 struct Finalists {
   const Trial* default_trial = nullptr;
   std::vector<const Trial*> others;
@@ -20,8 +20,8 @@ struct Finalists {
 
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 
-// The last word on each candidate counts: a final that was repeated replaces the one before, and a
-// failure in any role ends the candidate.
+// The last result of each candidate counts: a repeated final replaces the one before, and a failure
+// in any role rules the candidate out.
 std::map<Candidate, const Trial*> LastWords(const RecordedSet& set) {
   std::map<Candidate, const Trial*> last;
   for (const Record& record : set.records) {
@@ -67,13 +67,13 @@ bool Exists(const SolverId& solver, std::span<const SolverId> known) {
   return known.empty() || std::find(known.begin(), known.end(), solver) != known.end();
 }
 
-// Where and when a choice is to be valid.
+// The place and the time at which a choice must be valid.
 struct Here {
   const Target& target;
   const Environment& environment;
 };
 
-// Why `set` gives no choice here, or nothing if it gave `choice`.
+// Why `set` gives no choice here, or nothing if `choice` is set.
 std::string Objection(const RecordedSet& recorded, const Choice& choice, const Here& here,
                       const MatchPolicy& policy, const SelectOptions& options) {
   const MeasurementSet& set = recorded.set;
@@ -149,8 +149,8 @@ bool WasSteady(const Choice& choice) {
 
 namespace {
 
-// Whether `choice`, in whose final the standing one ran as `again`, is of a quiet machine while
-// `standing` is not.
+// Returns true if `choice` was measured on a quiet machine and `standing`, which ran in its final
+// as `again`, was not.
 bool IsQuieter(const Choice& choice, const Measurement& again, const Choice& standing,
                const SelectOptions& options) {
   const auto sure = [&](const Measurement& measurement) {

@@ -415,7 +415,7 @@ TEST(Replaces, AHurriedFinalWithWideIntervalsDoesNot) {
   // Eigen has the better median, and may still be much slower.
   EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(OneDnn(), Scattered(500, 0.8, 24)),
                                  Final(Eigen(), Scattered(440, 1.01, 24))}));
-  // Nobody beat the default, because nothing is certain.
+  // No candidate beat the default, because nothing is certain.
   EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(OneDnn(), Scattered(1300, 0.4, 24))}));
 }
 
@@ -433,8 +433,8 @@ TEST(Replaces, WhoBeatsTheStandingChoiceInOneFinalDoesHoweverUnsureTheRestIs) {
 }
 
 TEST(Replaces, WhoBeatsTheStandingChoiceOnABusyMachineDoesNot) {
-  // Something else ran beside: the standing choice is five times as slow as it was, and whoever
-  // beat it has no time of its own worth the name.
+  // Something else ran beside: the incumbent is five times as slow as it was, and the candidate
+  // that beat it has no reliable time.
   const Candidate blis{{"host.blis-gemm", 1}, {}};
   Measurement busy = Timed(900);
   busy.low_ns = 400;

@@ -76,7 +76,7 @@ Status SpoolWriter::Drop(const std::string& text, const Fingerprint& key) {
                   options_.max_waiting_bytes, failure_.message()));
 }
 
-// Until a thread can start, callers write.
+// Callers write until a thread can start.
 void SpoolWriter::StartThread() {
   constexpr size_t kStackBytes = size_t{1} << 20;
   has_thread_ = thread_.Start([this] { Work(); }, kStackBytes);

@@ -22,8 +22,8 @@ namespace attune {
 // The fate of problems that are not in the file.
 enum class SpoolTrouble {
   kWaiting,   // The write failed and will be retried; the count is 0.
-  kLost,      // Lost, and the file does not say so.
-  kLostKept,  // Lost, and a line of the file tells the importer.
+  kLost,      // Lost, without a line in the file.
+  kLostKept,  // Lost, and a line of the file reports it to the importer.
 };
 
 struct SpoolWriterOptions {
@@ -42,11 +42,11 @@ struct SpoolWriterOptions {
   size_t max_waiting_bytes = size_t{4} << 20;
 };
 
-// Thread-safe. A child after fork() must create its own writer.
+// Thread-safe. A process after fork() must create its own writer.
 //
 // A problem reaches the file a tenth of a second after Append(), or when the process exits. A
-// killed process loses the problems of that time. A crash of the machine also loses what the system
-// had not written to disk.
+// killed process loses the problems of that time. A crash of the machine also loses data that the
+// system had not written to disk.
 class SpoolWriter {
  public:
   explicit SpoolWriter(SpoolWriterOptions options);
@@ -56,18 +56,18 @@ class SpoolWriter {
   SpoolWriter& operator=(const SpoolWriter&) = delete;
 
   // Returns true if the problem is new in this process. The caller writes only if there is no
-  // thread, after Close(), or if 256 KiB wait. A failure says why the problem is lost. If the
+  // thread, after Close(), or if 256 KiB wait. A failure gives the reason of the loss. If the
   // buffer was full, the problem counts as new the next time.
   Result<bool> Append(const Problem& problem);
-  // Writes waiting problems. A failure says why some still wait or were lost.
+  // Writes waiting problems. A failure gives the reason why some still wait or were lost.
   Status Flush(std::chrono::milliseconds timeout);
   // Writes waiting problems, reports losses and ends the thread. Append() then writes problems at
   // once. Returns true if all of it finished within `timeout`.
   bool Close(std::chrono::milliseconds timeout);
   // Writes waiting problems in a process that ends without handlers or executes another program,
   // perhaps inside any function. Waits for locks at most `timeout` and allocates no memory.
-  // Problems that it cannot write are lost and reported. Does nothing in another process, such as a
-  // child of vfork().
+  // Problems that it cannot write are lost and reported. Does nothing in another process, such as
+  // one made by vfork().
   void FlushAtOnce(std::chrono::milliseconds timeout);
 
   // The reason why problems wait or were lost; ok if all are in the file.
@@ -133,7 +133,7 @@ class SpoolWriter {
   size_t writing_bytes_ = 0;                // Size of writing_.
   Status failure_;                          // Result of the last write.
   SpoolLoss lost_;                          // Total, with the first reason.
-  int64_t kept_losses_ = 0;                 // Of these, reported in the file.
+  int64_t kept_losses_ = 0;                 // Losses among them that are reported in the file.
   int64_t told_losses_ = 0;
   bool is_closing_ = false;
   bool has_thread_ = false;

@@ -364,7 +364,7 @@ TEST_F(SpoolWriterTest, AThreadThatTheProgramNeedsIsNotTaken) {
       const fs::directory_iterator tasks("/proc/self/task");
       return std::distance(begin(tasks), end(tasks));
     };
-    // ThreadSanitizer has one of its own.
+    // ThreadSanitizer has a thread of its own.
     const auto before = threads();
     SpoolWriter writer(Options());
     if (!writer.Append(ProductNumber(1)).ok()) ::_exit(4);
