@@ -1,4 +1,4 @@
-// The seam between the policy of measuring and the machine: something that can take one sample.
+// Separates the policy of measuring from the machine: an interface that takes one sample.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@
 
 namespace attune {
 
-// A launch that lasts longer hardly notices what ran before it, and would cost as much again: it is
+// A longer launch hardly depends on earlier work, and warming up would cost as much again: it is
 // warmed up before its first block only.
 inline constexpr double kLongLaunchNs = 20e6;
 
-// Times blocks of launches of candidates that were made ready before, numbered from 0.
+// Times blocks of launches of candidates that were prepared before, numbered from 0.
 // Implementations warm a candidate up (one untimed launch) before its first block, and before each
 // warm one if its launches are not long.
 class BlockTimer {
  public:
   virtual ~BlockTimer() = default;
 
-  // Times one block of candidate `index`: nanoseconds of one launch, positive. A Failure ends that
-  // candidate's race, nobody else's.
+  // Times one block of candidate `index`: nanoseconds of one launch, positive. A Failure ends the
+  // race of that candidate only.
   virtual tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) = 0;
 
   // Changes when the process that measures had to be restarted. Samples from before and after are
@@ -33,8 +33,8 @@ class BlockTimer {
   // discarded and the rounds start again without the culprit.
   virtual int generation() const = 0;
 
-  // What the device says of itself between two blocks; nothing if it does not tell. kUnavailable,
-  // with the reason, when asking has just done harm: it is never asked again then.
+  // Device conditions between two blocks; nothing if the device reports none. kUnavailable, with
+  // the reason, if the query itself did harm: it is never repeated then.
   virtual Result<std::optional<DeviceConditions>> Conditions() {
     return std::optional<DeviceConditions>();
   }

@@ -1,12 +1,12 @@
-// Wall-clock time for budgets, behind an interface so that tests decide how time passes.
+// Wall-clock time for budgets, behind an interface so that tests control time.
 #pragma once
 
 #include <cstdint>
 
 namespace attune {
 
-// A clock that never goes backwards. Budgets are kept by it; candidates are judged by
-// Device::TimeNs instead, so that a fake clock cannot favour one of them.
+// A clock that never goes backwards. It keeps budgets; Device::TimeNs judges candidates instead, so
+// that a fake clock cannot favour one of them.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -12,9 +12,9 @@ namespace attune {
 namespace {
 
 // With fewer samples than the confidence takes, a finalist wins only if at least three pairs, and
-// each of them, show it faster by this factor. For launches of seconds: nobody should wait for a
-// dozen rounds to learn that 1 s beats 3 s. Equal candidates pass with the cube of the probability
-// that a sample is off by a quarter: 1e-3 if every tenth is.
+// each of them, show it faster by this factor. For launches of seconds: a dozen rounds are a waste
+// to learn that 1 s beats 3 s. Equal candidates pass with the cube of the probability that a sample
+// is off by a quarter: 1e-3 if every tenth is.
 constexpr double kGrossRatio = 1.25;
 constexpr size_t kGrossPairs = 3;
 
@@ -60,7 +60,7 @@ Decision Decide(const Measurement& default_measurement, std::span<const Measurem
     const RatioEstimate speedup = SpeedupOf(default_measurement, finalists[i], each);
     const size_t pairs =
         std::min(default_measurement.samples_ns.size(), finalists[i].samples_ns.size());
-    // Whoever beats the default comes before everybody who does not; then the estimate counts.
+    // Candidates that beat the default come first; then the estimate counts.
     const std::pair rank(Beats(speedup, pairs, margin, each), speedup.ratio);
     if (i > 0 && rank <= best_rank) continue;
     best = i;
@@ -80,7 +80,7 @@ Decision Decide(const Measurement& default_measurement, std::span<const Measurem
 
 std::vector<Finalist> SelectFinalists(const RaceResult& race, const Entrants& entrants,
                                       double margin, size_t max_count) {
-  // An estimate from too few pairs to have an interval may be this far off.
+  // Possible error of an estimate from too few pairs for an interval.
   constexpr double kUnknownFactor = 1.2;
   std::vector<size_t> order;
   for (size_t index = 0; index < race.entries.size(); ++index) {

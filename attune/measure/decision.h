@@ -1,4 +1,4 @@
-// Who wins: the default, unless somebody is faster by a margin with confidence.
+// Chooses the winner: the default, unless a candidate is faster by a margin with confidence.
 //
 // Two stages, because the best of many noisy numbers is too good (the winner's curse): the race
 // screens, and the decision rests on fresh samples of the best few and the default alone.
@@ -19,15 +19,15 @@ namespace attune {
 struct Decision {
   // Position in `finalists`; nothing if the default stays.
   std::optional<size_t> winner;
-  // Of the winner, or, if the default stays, of the finalist with the highest estimate. Untouched
-  // if there are no finalists.
+  // Speed-up of the winner, or, if the default stays, of the finalist with the highest estimate.
+  // Untouched if there are no finalists.
   RatioEstimate speedup;
   // True if more samples can hardly change the answer: no finalist can be faster than the winner
   // (or beat the default) by more than the margin.
   bool settled = false;
-  // With confidence, nobody else is more than this many times as fast as the winner (or the default
-  // that stays): 1.3 leaves 30 % to be lost. 0 if there is nobody else, infinity if there are too
-  // few samples to say, of the winner against the default as well.
+  // With confidence, no other candidate is more than this many times as fast as the winner (or the
+  // default that stays): 1.3 leaves a possible 30 %. 0 without other candidates. Infinity if there
+  // are too few samples for a bound, also of the winner against the default.
   double doubt = 0;
 
   friend bool operator==(const Decision&, const Decision&) = default;
@@ -45,8 +45,8 @@ Decision Decide(const Measurement& default_measurement, std::span<const Measurem
 inline constexpr int kFirstLookRounds = 12;
 inline constexpr int kFinalLooks = 5;
 
-// What each look has to show so that all of them together err with a probability of 1 - confidence
-// at most. Whoever reads the samples of a final later decides with this too, and so comes to the
+// Confidence that each look needs so that all of them together err with a probability of 1 -
+// confidence at most. A later reader of a final's samples decides with this too, and so gets the
 // same answer.
 double FinalConfidence(double confidence);
 

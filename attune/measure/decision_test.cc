@@ -43,7 +43,7 @@ int CountWins(const std::vector<double>& times_ns, const Noise& noise, int repea
   for (int repeat = 0; repeat < repeats; ++repeat) {
     if (TuneOnce(times_ns, noise, 1000 + 17 * static_cast<uint64_t>(repeat))) ++wins;
   }
-  // Shown in the XML output, so that a change for the worse is seen before the limit is reached.
+  // Shown in the XML output, so that a regression is visible before it reaches the limit.
   testing::Test::RecordProperty("wins", wins);
   return wins;
 }

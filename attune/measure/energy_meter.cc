@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMostLaunches = 1e6;
 
-// The counter at one of its moves, and what had been launched when it was seen.
+// The counter at one of its moves, and the launches up to then.
 struct Move {
   double joules = 0;
   int64_t launches = 0;
@@ -27,7 +27,7 @@ Result<EnergyReading> MeasureEnergy(EnergyCounter& counter, const LaunchMany& la
   ATTUNE_ASSIGN_OR_RETURN(double last_joules, counter.ReadJoules());
   Move first;
   Move last;
-  int moves = -1;  // The first one begins what counts.
+  int moves = -1;  // The first one starts the measurement.
   for (int64_t launches = 0;;) {
     ATTUNE_RETURN_IF_ERROR(launch(batch));
     launches += batch;
@@ -50,7 +50,7 @@ Result<EnergyReading> MeasureEnergy(EnergyCounter& counter, const LaunchMany& la
   EnergyReading reading;
   reading.joules = joules / static_cast<double>(launches);
   reading.low_joules = joules / static_cast<double>(launches + batch);
-  // Of one batch between two moves nobody knows how little of it was there.
+  // Between two moves, the measured share of one batch is unknown.
   reading.high_joules = joules / static_cast<double>(std::max(launches - batch, int64_t{1}));
   return reading;
 }

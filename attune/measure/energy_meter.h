@@ -11,22 +11,22 @@
 
 namespace attune {
 
-// How long launches are repeated: until the counter has moved so often, and no less than `min_ns`.
+// How long launches are repeated: until the counter has moved that often, and at least `min_ns`.
 struct EnergyTerms {
   int min_updates = 10;
   int64_t min_ns = 200'000'000;
-  int64_t batch_ns = 2'000'000;         // Launches between two looks at the counter.
-  int64_t longest_ns = 15'000'000'000;  // After this it is given up.
+  int64_t batch_ns = 2'000'000;  // Length of the launches between two readings of the counter.
+  int64_t longest_ns = 15'000'000'000;  // Gives up after this time.
 };
 
-// Launches so often and waits for the end of it.
+// Launches that many times and waits for the end.
 using LaunchMany = std::function<Status(int64_t launches)>;
 
-// Launches without a break and looks at the counter after each batch, from one of its moves to
-// another: so its coarseness costs a batch at either end, and no more, which is how far apart the
-// bounds of the reading are. What the device draws for others, and idle, is in it. `launch_ns` is
-// what a launch takes, as far as that is known. kUnavailable if the counter does not move, with how
-// long it was watched; what `launch` or the counter fails with.
+// Launches without a break and reads the counter after each batch, from one of its moves to
+// another. Its coarseness therefore costs one batch at either end, which is the distance between
+// the bounds of the reading. Includes the energy that the device draws for other work, and idle.
+// `launch_ns` is the expected time of a launch. kUnavailable if the counter does not move, with the
+// time that it was watched; otherwise errors of `launch` or the counter.
 Result<EnergyReading> MeasureEnergy(EnergyCounter& counter, const LaunchMany& launch,
                                     double launch_ns, Clock& clock, const EnergyTerms& terms = {});
 

@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// A device that draws `watts`, whose counter moves every `period_ns`.
+// A device that draws `watts`, with a counter that moves every `period_ns`.
 class SteppingCounter final : public EnergyCounter {
  public:
   SteppingCounter(FakeClock& clock, double watts, int64_t period_ns)

@@ -1,4 +1,4 @@
-// What a BlockTimer may be beside that: something that takes samples of figures other than time.
+// An optional interface of a BlockTimer: takes samples of metrics other than time.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace attune {
 
-// Of the candidates of the timer, by their numbers there. Whoever measures figures asks a timer
-// whether it is such a one.
+// Uses the candidate numbers of the timer. A caller that measures metrics checks whether a timer
+// has this interface.
 class FigureMeter {
  public:
   virtual ~FigureMeter() = default;
 
-  // One sample of the figures that `request` names, of candidate `index`, which is launched for it
-  // as often as they need. A Failure ends that candidate's race, nobody else's; the timer's
-  // generation changes as it does when a block fails.
+  // One sample of the metrics in `request` for candidate `index`, which is launched as often as
+  // they need. A Failure ends the race of that candidate only; the timer's generation changes as it
+  // does when a block fails.
   virtual tl::expected<MeterReading, Failure> Meter(size_t index, const MeterRequest& request) = 0;
 
-  // Whether the device can measure what `request` names at all; kUnsupported or kUnavailable say
-  // what is missing.
+  // Ok if the device can measure the metrics in `request`; kUnsupported or kUnavailable name the
+  // missing part.
   virtual Status CheckMeter(const MeterRequest& request) = 0;
 };
 

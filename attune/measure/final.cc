@@ -70,7 +70,7 @@ class FinalRun {
                           .contenders = {}});
   }
 
-  // The decision over those that still run; `winner` counts among them.
+  // The decision over the running candidates; `winner` is an index among them.
   Decision DecideNow() {
     std::vector<Measurement> finalists;
     for (size_t i = 1; i < rounds_.lanes().size(); ++i) {

@@ -58,7 +58,7 @@ class PowercapCounter final : public EnergyCounter {
     for (Zone& zone : zones_) {
       ATTUNE_ASSIGN_OR_RETURN(const int64_t now_uj, ReadMicrojoules(zone.folder / "energy_uj"));
       const int64_t wrapped_uj = now_uj < zone.last_uj ? zone.range_uj : 0;
-      // A counter that was reset, or whose range is wrong, never takes back what was counted.
+      // A counter that was reset, or that has a wrong range, never subtracts from the sum.
       sum_uj_ += std::max<int64_t>(now_uj + wrapped_uj - zone.last_uj, 0);
       zone.last_uj = now_uj;
     }

@@ -10,17 +10,18 @@
 
 namespace attune {
 
-// Where Linux has the counters, and what names another folder.
+// Linux's folder of the counters, and the variable that names another one.
 inline constexpr const char* kPowercapRoot = "/sys/class/powercap";
 inline constexpr const char* kPowercapVariable = "ATTUNE_POWERCAP";
 
 // The sum over all packages below `root`: folders PREFIX:N with `energy_uj`, `max_energy_range_uj`
 // and a `name` that begins with "package". Parts of a package (PREFIX:N:M) are in it already, and
-// of two folders of one name the first in order counts. Where a counter wraps at its range the sum
-// goes on. kUnsupported if there is no package, kUnavailable if one cannot be read, with the file.
+// of two folders of one name the first in order counts. The sum continues when a counter wraps at
+// its range. kUnsupported if there is no package, kUnavailable if one cannot be read, with the
+// file.
 Result<std::unique_ptr<EnergyCounter>> OpenPowercapCounter(const std::filesystem::path& root);
 
-// That of this machine: below $ATTUNE_POWERCAP, else below kPowercapRoot.
+// The counter of this machine: below $ATTUNE_POWERCAP, else below kPowercapRoot.
 Result<std::unique_ptr<EnergyCounter>> OpenProcessorCounter();
 
 }  // namespace attune

@@ -104,8 +104,8 @@ class RaceRun {
     }
   }
 
-  // Drops who is, with confidence, slower than the best or not faster than the default by the
-  // margin.
+  // Drops candidates that are, with confidence, slower than the best or not faster than the default
+  // by the margin.
   void DropHopeless() {
     double bar = 1 + options_.margin;
     for (const Lane& lane : rounds_.lanes()) {

@@ -59,7 +59,7 @@ TEST(RaceTest, ColdBlocksHaveNoMoreLaunchesThanDisplacingLeavesTimeFor) {
 
   for (const RaceEntry& entry : result.entries) EXPECT_EQ(entry.launches, 1);
   EXPECT_NEAR(result.entries[1].speedup.ratio, 1 / 1.1, 1e-6);
-  // One round more than there is time for, at most.
+  // At most one round more than the time allows.
   EXPECT_LE(clock.NowNs(), 600'000'000);
 }
 

@@ -10,11 +10,11 @@
 namespace attune {
 namespace {
 
-// As many blocks as the limits of a candidate are divided into: what a final needs for its first
-// look (decision.h).
+// Number of blocks that the limits of a candidate are divided into: the samples for the first look
+// of a final (decision.h).
 constexpr int64_t kLimitedBlocks = 12;
 
-// Lanes pair by round; one of them may have a sample of round 0 that the other has not.
+// Lanes pair by round; only one of them may have a sample of round 0.
 RatioEstimate SpeedupOver(const Lane& baseline, const Lane& lane, double confidence) {
   const bool skip = baseline.has_round_zero != lane.has_round_zero;
   const auto rounds = [&](const Lane& of) {
@@ -80,11 +80,11 @@ void Rounds::CalibrateLane(Lane& lane) {
   if (!first_ns.has_value()) return;
   double time_ns = *first_ns;
   double cost_ns = CostOfLaunch(time_ns, 1);
-  // Whoever is first pays for what is made once for all blocks.
+  // The first candidate pays for setup that serves all blocks.
   const bool is_first = &lane == &default_lane();
   if (time_ns < target_ns && (cost_ns < target_ns || is_first)) {
-    // A quarter of a block: enough to see past the cost of the first launch, and cheap if that
-    // first one was a lucky shot.
+    // A quarter of a block: enough to amortize the first launch, and cheap if that first one was a
+    // lucky shot.
     const int launches = static_cast<int>(
         std::min<double>(std::ceil(target_ns / (4 * cost_ns)), options_.max_launches));
     const std::optional<double> second_ns = Sample(lane, launches);

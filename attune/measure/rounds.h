@@ -20,14 +20,14 @@ struct Lane {
   size_t index = 0;  // In the BlockTimer.
   int launches = 1;
   bool running = true;
-  // Whether samples_ns starts with round 0, the calibration pass.
+  // True if samples_ns starts with round 0, the calibration pass.
   bool has_round_zero = false;
   std::vector<double> samples_ns;
   double best_ns = 0;         // Smallest time seen, calibration included; 0 before the first.
   int64_t block_wall_ns = 0;  // As in RaceEntry.
   std::optional<Failure> failure;
   std::optional<int> dropped_at_round;
-  RatioEstimate speedup;  // Over the default, as of the last round that it ran in.
+  RatioEstimate speedup;  // Over the default, up to the last round that it ran in.
 };
 
 // Not thread-safe. Borrows timer and clock.
@@ -48,11 +48,11 @@ class Rounds {
   // clock. Lanes that were not reached stop running.
   void Calibrate(int64_t deadline_ns);
 
-  // One more sample for everybody who runs, in random order. If the measuring process was
+  // Takes one more sample of each running candidate, in random order. If the measuring process was
   // restarted, all samples are gone and round() is 0 again.
   void RunRound();
 
-  // Takes a lane out. It keeps what it was dropped with, whatever is restarted later.
+  // Takes a lane out. It keeps its samples up to then, despite later restarts.
   void Drop(Lane& lane);
 
   std::vector<Lane>& lanes() { return lanes_; }
@@ -60,9 +60,9 @@ class Rounds {
   size_t RunningContenders() const;
   int round() const { return round_; }
   int restarts() const { return restarts_; }
-  // Whether another round would exceed the limits of a lane that runs.
+  // Returns true if another round would exceed the limits of a running lane.
   bool AtLimit() const;
-  // More restarts than lanes: whoever kills the process cannot be found.
+  // More restarts than lanes: the candidate that kills the process cannot be found.
   bool TooManyRestarts() const { return restarts_ > static_cast<int>(lanes_.size()); }
   int64_t ElapsedNs() const { return clock_->NowNs() - start_ns_; }
   int64_t last_round_ns() const { return last_round_ns_; }
@@ -71,8 +71,8 @@ class Rounds {
   // Nothing if the lane failed or its sample must not be used.
   std::optional<double> Sample(Lane& lane, int launches);
   void CalibrateLane(Lane& lane);
-  // What a launch of the last block, of `launches` that took `time_ns` each, takes by the clock:
-  // where caches are displaced before each launch, that usually takes far longer than the launch.
+  // Wall time of one launch of the last block, of `launches` that took `time_ns` each, by the
+  // clock: if caches are displaced before each launch, it usually takes far longer than the launch.
   double CostOfLaunch(double time_ns, int launches) const;
   static void NoteWallTime(Lane& lane, double time_ns, int64_t wall_ns);
   void DiscardSamples();

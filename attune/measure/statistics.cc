@@ -24,8 +24,8 @@ struct RankInterval {
   double confidence = 0;
 };
 
-// The largest r whose interval still covers with `confidence`, or r = 1. In long double, because
-// 2^-n underflows a double from n = 1075 on.
+// The largest r with an interval that still covers with `confidence`, or r = 1. In long double,
+// because 2^-n underflows a double from n = 1075 on.
 RankInterval RankFor(size_t n, double confidence) {
   long double term = std::ldexp(1.0L, -static_cast<int>(n));  // P(Binomial(n, 1/2) = r - 1)
   long double below = 0;                                      // P(Binomial(n, 1/2) < r)

@@ -30,8 +30,8 @@ struct Interval {
 // The narrowest symmetric pair of order statistics x(r), x(n+1-r) that covers the median with at
 // least `confidence`: the coverage is 1 - 2 P(Binomial(n, 1/2) < r) (David and Nagaraja, "Order
 // Statistics", 3rd edition, 7.1). With too few samples for that (fewer than 8 for 0.99) it is
-// [minimum, maximum] and `confidence` says what that is worth: 1 - 2^(1-n), 0 for one sample.
-// REQUIRES: samples is not empty, confidence in (0, 1).
+// [minimum, maximum] and `confidence` is its coverage: 1 - 2^(1-n), 0 for one sample. REQUIRES:
+// samples is not empty, confidence in (0, 1).
 Interval MedianInterval(std::span<const double> samples, double confidence);
 
 // Fewest samples for which MedianInterval reaches `confidence`.
@@ -49,11 +49,11 @@ struct RatioEstimate {
 };
 
 // Speed-up of the candidate over the baseline: the median of baseline_ns[i] / candidate_ns[i], with
-// its interval. Sample i of both is of the same round, so that what slows a whole round down (drift
-// of the clock frequency, a busy neighbour) cancels inside each pair; a ratio of two medians would
-// keep it. The median of the ratios is the exponential of the median of the log-ratios, so swapping
-// the two gives the reciprocal. Only the first min(n, m) pairs count. REQUIRES: both are not empty
-// and positive.
+// its interval. Sample i of both is of the same round, so that a disturbance of a whole round
+// (drift of the clock frequency, a busy neighbour) cancels inside each pair; a ratio of two medians
+// would keep it. The median of the ratios is the exponential of the median of the log-ratios, so
+// swapping the two gives the reciprocal. Only the first min(n, m) pairs count. REQUIRES: both are
+// not empty and positive.
 RatioEstimate PairedRatio(std::span<const double> baseline_ns, std::span<const double> candidate_ns,
                           double confidence);
 

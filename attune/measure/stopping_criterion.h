@@ -1,4 +1,4 @@
-// When to stop measuring: small rules over what is known after a round.
+// When to stop measuring: small rules over the state after a round.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace attune {
 
 enum class StopReason {
-  kDecided,          // More rounds would not change what follows.
+  kDecided,          // More rounds would not change the result.
   kBudget,           // Another round would not fit into the time budget.
-  kMaxRounds,        // The bound on rounds.
-  kCandidateLimit,   // Another round would time somebody for longer than one candidate may take.
-  kOnlyDefaultLeft,  // Everybody else failed or was dropped.
+  kMaxRounds,        // Limit of rounds.
+  kCandidateLimit,   // Another round would exceed the time limit of one candidate.
+  kOnlyDefaultLeft,  // All others failed or were dropped.
   kDefaultFailed,    // The default failed, so nothing can be compared.
   kTooManyRestarts,  // The measuring process died more often than there are candidates.
-  kCancelled,        // An extra criterion of the caller.
+  kCancelled,        // An additional criterion of the caller.
 };
 // "decided" and so on: the text in logs and JSON.
 std::string_view Name(StopReason reason);
@@ -29,12 +29,12 @@ struct Contender {
   RatioEstimate speedup = {};  // Over the default; confidence 0 as long as there are no pairs.
 };
 
-// What is known after a round. The span is valid during the call only.
+// The state after a round. The span is valid during the call only.
 struct RaceState {
   int round = 0;  // Complete rounds; 0 after the calibration pass.
   int64_t elapsed_ns = 0;
   int64_t last_round_ns = 0;
-  size_t candidates = 0;                       // That started, the default included.
+  size_t candidates = 0;                       // Started ones, the default included.
   std::span<const Contender> contenders = {};  // Still running.
 };
 
@@ -62,7 +62,7 @@ class DecidedCriterion final : public StoppingCriterion {
   Options options_;
 };
 
-// Stops before the round that would not end in time, if it took as long as the last one.
+// Stops before a round that would not end in time if it took as long as the last one.
 class BudgetCriterion final : public StoppingCriterion {
  public:
   explicit BudgetCriterion(int64_t budget_ns) : budget_ns_(budget_ns) {}

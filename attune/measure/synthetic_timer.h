@@ -17,10 +17,10 @@
 
 namespace attune {
 
-// What a sample is multiplied with.
+// The noise factors of a sample.
 struct Noise {
-  double sigma = 0.02;           // Of the lognormal part of one block.
-  double spike_probability = 0;  // Of a block being slowed down by a factor uniform in [2, 10].
+  double sigma = 0.02;           // The lognormal part of one block.
+  double spike_probability = 0;  // That a block is slowed down by a factor uniform in [2, 10].
   double drift_amplitude = 0;  // The machine as a whole gets slower and faster by this fraction ...
   double drift_period_ns = 0.3e9;  // ... with this period of the clock.
 };
@@ -48,7 +48,7 @@ class SyntheticTimer final : public BlockTimer {
     intercept_ = std::move(intercept);
   }
   void Restart() { ++generation_; }
-  // What it takes to displace the caches, before every launch of a cold block.
+  // Adds the time that displacing the caches takes, before every launch of a cold block.
   void DisplaceFor(double displacing_ns) { displacing_ns_ = displacing_ns; }
 
   const std::vector<std::pair<size_t, TimingRequest>>& requests() const { return requests_; }

@@ -1,4 +1,4 @@
-// A solver with its parameters: the unit that is tried, recorded and served.
+// A solver with its parameters: the unit of trying, recording and serving.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace attune {
 
-// Who computes. The name is chosen by hand, `backend.solver` in [a-z0-9_.-], and never derived from
-// a class; the version is bumped when older measurements stop being valid.
+// The solver that computes. The name is chosen by hand, `backend.solver` in [a-z0-9_.-], and never
+// derived from a class; the version is bumped when older measurements stop being valid.
 struct SolverId {
   std::string name;
   int version = 1;

@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-// Those that keep a clock below what was asked for. In this order they are shown.
+// Reasons that keep a clock below the requested one, in display order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kHoldBacks = {{
     {"sw_power_cap", "power cap"},
     {"hw_power_brake_slowdown", "power brake"},

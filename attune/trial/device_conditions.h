@@ -1,4 +1,4 @@
-// What a device says of itself around measurements: clocks, power, temperature, and what holds its
+// Device conditions around measurements: clocks, power, temperature, and the reasons that hold its
 // clock back.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace attune {
 
-// At one moment. What the device does not tell is absent.
+// At one moment. Values that the device does not report are absent.
 struct DeviceConditions {
   std::optional<int64_t> compute_clock_mhz;
   std::optional<int64_t> memory_clock_mhz;
   std::optional<double> power_w;        // Drawn, as the device averages it.
-  std::optional<double> power_limit_w;  // That is enforced.
+  std::optional<double> power_limit_w;  // The enforced limit.
   std::optional<int64_t> temperature_c;
-  // Words for what decides about the clock: "sw_power_cap", "gpu_idle". Ascending, each once; empty
-  // if nothing does. docs/formats/schema.md lists them.
+  // Words for the reasons that set the clock: "sw_power_cap", "gpu_idle". Ascending, each once;
+  // empty if there is none. docs/formats/schema.md lists them.
   std::optional<std::vector<std::string>> clock_reasons;
 
   friend bool operator==(const DeviceConditions&, const DeviceConditions&) = default;
@@ -46,12 +46,12 @@ inline constexpr size_t kMaxClockReasonBytes = 40;
 Status Validate(const DeviceConditions& conditions);
 Status Validate(const SetConditions& conditions);
 
-// What held the clock back at either moment, in words for people ("power cap", "temperature"), each
-// once; empty if nothing did, or nothing is known. An idle device, and clocks that somebody chose,
-// are not held back.
+// Reasons that held the clock back at either moment, in words for users ("power cap",
+// "temperature"), each once; empty if there were none, or nothing is known. An idle device, and
+// clocks that a user set, are not held back.
 std::vector<std::string> HeldBackBy(const SetConditions& conditions);
 
-// "power cap, temperature": one text for people; empty if nothing is held back.
+// "power cap, temperature": one text for users; empty if there is none.
 std::string HeldBackText(const SetConditions& conditions);
 
 }  // namespace attune

@@ -39,7 +39,7 @@ bool IsLetter(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-// Nothing if `words` are no element of an operand or of the workspace.
+// Nothing if `words` name no element of an operand or of the workspace.
 std::optional<FigureSource> WrittenSource(const std::vector<std::string_view>& words) {
   if (words.size() != 5 || words[0].empty()) return std::nullopt;
   const auto type = ParseDataType(words[1]);
@@ -99,7 +99,7 @@ double Reduced(FigureSource::Reduction reduction, double so_far, double next) {
 }
 
 bool IsPrintedWordByte(char byte) {
-  // What is no ASCII is part of a letter.
+  // Bytes outside of ASCII are part of a letter.
   return IsLetter(byte) || (byte >= '0' && byte <= '9') || byte == '/' || byte == '.' ||
          byte == '-' || static_cast<unsigned char>(byte) >= 0x80;
 }

@@ -1,5 +1,5 @@
-// Figures of a candidate beside its time: what it draws, or what its kernel wrote; and what is
-// sought among them.
+// Metrics of a candidate beside its time: energy, or values that its kernel wrote; and the
+// objectives among them.
 #pragma once
 
 #include <cstdint>
@@ -20,40 +20,41 @@ std::optional<Direction> ParseDirection(std::string_view name);
 inline constexpr std::string_view kTimeObjective = "time";      // Nanoseconds of a launch.
 inline constexpr std::string_view kEnergyObjective = "energy";  // Joules of a launch.
 
-// What is sought: little or much of one figure.
+// An objective: minimize or maximize one metric.
 struct Objective {
   std::string name;
   Direction direction = Direction::kMinimize;
-  std::string unit;  // For people; empty if it has none.
+  std::string unit;  // For users; empty if it has none.
 
   friend bool operator==(const Objective&, const Objective&) = default;
 };
 Objective TimeObjective();
 Objective EnergyObjective();
 
-// How a figure is read out of what a launch has written or printed.
+// How to read a metric from the output or the text of a launch.
 struct FigureSource {
   enum class Reduction { kFirst, kMax, kMin, kSum, kLast };
 
-  // Of the operand called so, or of the workspace if this is empty: `count` elements of `type` from
-  // element `first` on.
+  // Name of the operand, or empty for the workspace: `count` elements of `type` from element
+  // `first` on.
   std::string operand = {};
   DataType type = DataType::kF32;
   int64_t first = 0;
   int64_t count = 1;
   Reduction reduction = Reduction::kFirst;
-  // Unless this is empty: of all numbers that are printed behind this word instead, and of the
-  // above the reduction alone counts.
+  // If not empty, reads all numbers that are printed behind this word instead, and uses only the
+  // reduction of the above.
   std::string printed = {};
 
   friend bool operator==(const FigureSource&, const FigureSource&) = default;
 };
 std::string_view Name(FigureSource::Reduction reduction);  // "first", "max", "min", "sum", "last".
 std::optional<FigureSource::Reduction> ParseReduction(std::string_view name);
-// What `next` makes of `so_far`, all numbers before it put together.
+// Folds `next` into `so_far`, the result of all numbers before it.
 double Reduced(FigureSource::Reduction reduction, double so_far, double next);
 
-// Whether `byte` can be in a word that a figure is printed behind; what is beside a word cannot.
+// Returns true if `byte` can be in a word that a metric is printed behind; bytes beside a word
+// cannot.
 bool IsPrintedWordByte(char byte);
 // Letters, digits, `_`, `/`, `.` and `-`, a letter or `_` first: "GFLOPS", "GB/s".
 bool IsPrintedWord(std::string_view word);
@@ -63,7 +64,7 @@ bool IsPrintedWord(std::string_view word);
 std::string Text(const FigureSource& source);
 Result<FigureSource> ParseFigureSource(std::string_view text);
 
-// What is asked of one candidate beside its time.
+// The metrics to measure for one candidate beside its time.
 struct MeterRequest {
   bool energy = false;
   std::vector<FigureSource> outputs;
@@ -72,8 +73,7 @@ struct MeterRequest {
   friend bool operator==(const MeterRequest&, const MeterRequest&) = default;
 };
 
-// Joules of a launch: what the counter says, and between which bounds it is, as coarsely as the
-// counter moves.
+// Joules of a launch: the reading of the counter, with the bounds that its coarseness implies.
 struct EnergyReading {
   double joules = 0;
   double low_joules = 0;
@@ -83,15 +83,15 @@ struct EnergyReading {
 };
 
 struct MeterReading {
-  EnergyReading energy;         // Zeros unless it was asked for.
+  EnergyReading energy;         // Zeros if not requested.
   std::vector<double> outputs;  // In the order of the request; finite.
 
   friend bool operator==(const MeterReading&, const MeterReading&) = default;
 };
 
-// A figure of a candidate over all its samples: the median and the interval that covers it with
-// `confidence` (0.99; lower where there are too few samples, and 0 where one sample says it all:
-// then the interval is what the counter's coarseness leaves open).
+// A metric of a candidate over all its samples: the median and the interval that covers it with
+// `confidence` (0.99; lower with too few samples). It is 0 if one sample is exact: then the
+// interval is the uncertainty from the counter's coarseness.
 struct FigureValue {
   double value = 0;
   double low = 0;

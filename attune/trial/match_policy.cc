@@ -1,4 +1,4 @@
-// MatchPolicy: which differences between then and now make a measurement worthless.
+// MatchPolicy: the differences between then and now that invalidate a measurement.
 #include "attune/trial/match_policy.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ constexpr std::string_view kDriverPrefix = "driver.";
 constexpr std::string_view kBuildSuffix = ".build_id";
 constexpr std::string_view kUnknown = "unknown";
 
-// Whether `word` stands in `text` between separators: "blas" is no word of "host.openblas-gemm".
+// Returns true if `word` stands in `text` between separators: "blas" is no word of
+// "host.openblas-gemm".
 bool HasWord(std::string_view text, std::string_view word) {
   constexpr std::string_view kSeparators = ".-_:+";
   while (!text.empty()) {
@@ -28,19 +29,20 @@ bool HasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-// "onednn" of "library.onednn" and "library.onednn.build_id"; empty if the field is of no library.
+// "onednn" of "library.onednn" and "library.onednn.build_id"; empty if the field belongs to no
+// library.
 std::string_view LibraryOf(std::string_view field) {
   if (!field.starts_with(kLibraryPrefix)) return {};
   field.remove_prefix(kLibraryPrefix.size());
   return field.substr(0, field.find('.'));
 }
 
-// What the solver is called within its backend: "conv-direct" of "opencl.conv-direct".
+// The name of the solver within its backend: "conv-direct" of "opencl.conv-direct".
 std::string_view OwnName(std::string_view solver_name) {
   return solver_name.substr(solver_name.find('.') + 1);
 }
 
-// A policy that a machine does not tell is no evidence of a difference.
+// A policy that a machine does not report is no evidence of a difference.
 bool IsUnknownPolicy(std::string_view field, const std::string* value) {
   return field.starts_with(kPolicyPrefix) && value != nullptr && *value == kUnknown;
 }
@@ -50,8 +52,7 @@ bool Agree(std::string_view field, const std::string* then_value, const std::str
   return then_value != nullptr && now_value != nullptr && *then_value == *now_value;
 }
 
-// A solver that calls what another solver calls has that one's name as a parameter: the GEMM below
-// an im2col.
+// A solver that calls another one has its name as a parameter: the GEMM below an im2col.
 bool ConfigNames(const Config& config, std::string_view library) {
   return std::any_of(config.begin(), config.end(), [&](const auto& parameter) {
     const std::string* value = std::get_if<std::string>(&parameter.second);
@@ -81,14 +82,14 @@ std::string_view FirstTwoNumbers(std::string_view version) {
   return end == dot + 1 ? std::string_view() : version.substr(0, end);
 }
 
-// Whether the values of a field that differs are near enough to serve from.
+// Returns true if the different values of a field are near enough to serve from.
 bool IsInRange(const std::string& field, const Environment& then, const Environment& now) {
   if (field.starts_with(kPolicyPrefix)) return true;
   std::string version = field;
   if (field.starts_with(kLibraryPrefix)) {
     const std::string_view library = LibraryOf(field);
     if (!IsVersionOrBuild(field, library)) return false;
-    // A build is as near as its version; our own kernels have none.
+    // A build is as near as its version; attune's own kernels have none.
     version = fmt::format("{}{}", kLibraryPrefix, library);
   }
   const std::string* then_version = Find(then, version);
@@ -98,14 +99,14 @@ bool IsInRange(const std::string& field, const Environment& then, const Environm
   return !numbers.empty() && numbers == FirstTwoNumbers(*now_version);
 }
 
-// A field of an environment of then, of now or of both.
+// A field of the environment then, now or both.
 struct FieldOfBoth {
   const std::string& name;
   const std::string* then_value = nullptr;
   const std::string* now_value = nullptr;
 };
 
-// Calls `visit` for those whose values do not agree, in the order of their names, until it returns
+// Calls `visit` for fields with different values, in the order of their names, until it returns
 // false. Callers of a run time wait for it, some dozens of times: nothing is copied.
 template <class Visit>
 void VisitDifferences(const Environment& environment, const Environment& now, const Visit& visit) {
@@ -131,8 +132,8 @@ std::string Shown(const std::string* value) {
 
 }  // namespace
 
-// A library of one word may be any word of the name; one of several words ("conv-direct") is a
-// kernel file, which is a solver of its own.
+// A library name of one word matches any word of the solver name; one of several words
+// ("conv-direct") is a kernel file, which is a separate solver.
 bool RunsLibrary(std::string_view solver_name, std::string_view library) {
   return !library.empty() && (HasWord(solver_name, library) || OwnName(solver_name) == library);
 }

@@ -1,4 +1,4 @@
-// Whether what was measured somewhere holds here.
+// Decides if a measurement from another machine or environment is valid here.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace attune {
 
-// How a field of the environment is compared between a record and here.
+// How to compare a field of the environment between a record and here.
 enum class MatchKind {
   kMustMatch,  // A difference makes the record invalid here.
   // A difference makes the record a hint; within the range of Judge() it may serve until the
   // problem is tuned here.
   kCompatibleRange,
-  kInformational,  // A difference is reported and nothing else.
+  kInformational,  // A difference is only reported.
 };
 
-// What a record from elsewhere is worth here.
+// Validity here of a record from another environment.
 enum class Validity {
   kHolds,       // As good as measured here and now.
-  kCompatible,  // Orders candidates well enough to serve from, not to stop tuning for.
+  kCompatible,  // Orders candidates well enough to serve from, but does not replace tuning.
   kInvalid,
 };
 struct Judgement {
@@ -29,8 +29,8 @@ struct Judgement {
   std::string reason;  // The first difference that matters; empty if it holds.
 };
 
-// Whether a solver of this name runs code of library x: x is a word of the name ("onednn" of
-// host.onednn-conv, "packed" of host.packed-gemm) or the whole of it after the backend
+// Returns true if a solver of this name runs code of library x: x is a word of the name ("onednn"
+// of host.onednn-conv, "packed" of host.packed-gemm) or the whole of it after the backend
 // ("conv-direct" of opencl.conv-direct).
 bool RunsLibrary(std::string_view solver_name, std::string_view library);
 
@@ -39,15 +39,15 @@ bool RunsLibrary(std::string_view solver_name, std::string_view library);
 class MatchPolicy {
  public:
   // "library.<x>" and "library.<x>.*" must match for solvers that run code of x (RunsLibrary).
-  // "driver.*" and "policy.*" must match, but a policy whose value is "unknown" then or now does
-  // match. Everything else informs.
+  // "driver.*" and "policy.*" must match, but a policy with the value "unknown" then or now does
+  // match. All other fields are informational.
   static MatchPolicy Default();
 
   MatchKind KindOf(std::string_view field, const SolverId& solver) const;
 
-  // Compatible are records of another device of the same backend and architecture, and records
-  // whose differences are all of kCompatibleRange: another policy; another version of a library or
-  // driver with the same first two numbers, and then another build of it.
+  // Compatible are records of another device of the same backend and architecture, and records with
+  // differences of kCompatibleRange only: another policy; another version of a library or driver
+  // with the same first two numbers, and then another build of it.
   Judgement Judge(const Candidate& candidate, const Target& target, const Environment& environment,
                   const Target& here, const Environment& now) const;
 

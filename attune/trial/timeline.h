@@ -1,4 +1,4 @@
-// What a tuning did when: its stages, and the steps of its candidates in each process.
+// The timeline of a tuning: its stages, and the steps of its candidates in each process.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct StageSpan {
 
 struct StepSpan {
   TuningStep step = TuningStep::kStart;
-  int lane = 0;                  // The process: 0 is the tuner, 1 the first child.
+  int lane = 0;                  // The process: 0 is the tuner, 1 the first worker process.
   std::optional<int> candidate;  // Index of Timeline::candidates.
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
@@ -53,25 +53,25 @@ struct Timeline {
   std::vector<std::string> candidates;  // Texts.
   std::vector<StageSpan> stages;        // In order, without overlaps.
   std::vector<StepSpan> steps;          // By begin.
-  int64_t left_out = 0;                 // Further steps, which are not kept.
+  int64_t left_out = 0;                 // Further steps, which were dropped.
 
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 
-// Most steps that are kept of one tuning.
+// Maximum number of steps kept for one tuning.
 inline constexpr size_t kMaxTimelineSteps = 4096;
 
 // One line of JSON, in microseconds: docs/formats/timeline.md.
 std::string Text(const Timeline& timeline);
-// kInvalidArgument names what is missing, unknown or impossible.
+// kInvalidArgument names the missing, unknown or impossible part.
 Result<Timeline> ParseTimeline(std::string_view text);
 
-// What the steps of a stage add up to.
+// Sums over the steps of a stage.
 struct StageCost {
   TuningStage stage = TuningStage::kEnumerate;
   int64_t wall_ns = 0;
   std::vector<int64_t> step_ns;  // By TuningStep: the sum over all processes.
-  int64_t idle_ns = 0;           // Of the wall time: no process does any step but waiting.
+  int64_t idle_ns = 0;           // Part of the wall time: no process does any step but waiting.
 };
 inline constexpr size_t kTuningSteps = 7;
 

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMs = 1'000'000;
 
-// A search of 10 ms in which a child compiles and verifies, and a final of 4 ms.
+// A search of 10 ms in which a worker process compiles and verifies, and a final of 4 ms.
 Timeline Sample() {
   Timeline timeline;
   timeline.began_unix_ns = 1'700'000'000'000'000'000;

@@ -1,4 +1,4 @@
-// One attempt to build, check and time one candidate, and what came of it.
+// One attempt to build, check and time one candidate, and its result.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class FailureKind {
 std::string_view Name(FailureKind kind);
 std::optional<FailureKind> ParseFailureKind(std::string_view name);
 
-// Where in the pipeline a candidate was.
+// The stage of the pipeline that a candidate was in.
 enum class Phase { kBuild, kLoad, kRun, kVerify, kMeasure };
 std::string_view Name(Phase phase);
 std::optional<Phase> ParsePhase(std::string_view name);
@@ -58,17 +58,17 @@ struct Measurement {
   // Distribution-free confidence interval of the median (order statistics), at `confidence`.
   double low_ns = 0;
   double high_ns = 0;
-  double confidence = 0;  // 0.99; lower when there are too few samples, and then it says how low.
+  double confidence = 0;  // 0.99; lower when there are too few samples.
   CacheState cache = CacheState::kWarm;
 
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
-// What a trial was for. Only trials of one measurement set and one role are compared with each
+// The purpose of a trial. Only trials of one measurement set and one role are compared with each
 // other.
 enum class TrialRole {
   kQualify,  // Built and verified, not timed under fair conditions.
-  kScreen,   // Timed in interleaved rounds to find out who may win.
+  kScreen,   // Timed in interleaved rounds to find the possible winners.
   kFinal,    // Fresh samples of the finalists and the default: the decision rests on these alone.
 };
 std::string_view Name(TrialRole role);
@@ -78,16 +78,16 @@ struct Trial {
   Candidate candidate;
   TrialRole role = TrialRole::kScreen;
   bool is_default = false;  // The candidate that stays unless beaten.
-  // monostate for kQualify that passed.
+  // monostate for a passed kQualify.
   std::variant<std::monostate, Failure, Measurement> outcome;
-  int64_t build_ns = 0;  // Compiling (0 if it came out of the kernel cache).
+  int64_t build_ns = 0;  // Compiling (0 if it came from the kernel cache).
   // Creating: primitive creation, loading a binary, packing tables, first launch excluded.
   int64_t load_ns = 0;
   int64_t workspace_bytes = 0;
-  double max_error = 0;  // Largest error found by verification, as a fraction of what is tolerated.
-  // Why a launch cannot become part of a graph (stream capture); its times then hold what the host
-  // needs between launches. Any bytes. Empty: it can, the device has no graphs, nobody has asked,
-  // or it failed.
+  double max_error = 0;  // Largest error found by verification, as a fraction of the tolerance.
+  // Why a launch cannot become part of a graph (stream capture); its times then include the host's
+  // time between launches. Any bytes. Empty: it can, the device has no graphs, it was not tested,
+  // or the test failed.
   std::string capture_failure;
 
   const Failure* failure() const { return std::get_if<Failure>(&outcome); }

@@ -14,11 +14,11 @@
 namespace attune {
 namespace {
 
-// Transfers are cut into blocks, so that checking a large operand does not take its size again.
+// Transfers use blocks, so that checking a large operand does not need its size again.
 constexpr size_t kBlockBytes = size_t{4} << 20;
 constexpr size_t kWorkspaceAlignment = 64;
 constexpr size_t kOwnKernelAlignment = 256;
-// Of every buffer, see Device::Allocate.
+// For every buffer, see Device::Allocate.
 constexpr size_t kBufferAlignment = 64;
 
 size_t RoundUp(size_t value, size_t multiple) {
@@ -32,7 +32,7 @@ Failure OutOfBounds(std::string message) {
 }  // namespace
 
 size_t AlignmentBytes(const Problem& problem) {
-  // What allocations of CUDA and of OpenCL have, which whoever wrote the kernel is used to.
+  // The alignment of allocations in CUDA and OpenCL, which authors of kernels expect.
   if (IsOwnKernel(problem)) return kOwnKernelAlignment;
   return static_cast<size_t>(FieldOr(problem, kAlignmentField, 64));
 }
@@ -41,8 +41,8 @@ size_t AlignedStart(const Buffer& buffer, size_t from_bytes, size_t alignment_by
   const size_t start = RoundUp(from_bytes, std::max(alignment_bytes, kBufferAlignment));
   // Buffers start at a multiple of 64, so this is one of `alignment_bytes` and of nothing larger.
   if (alignment_bytes < kBufferAlignment) return start + alignment_bytes;
-  // What is asked for is past the beginning, because only then does a view tell handles that are
-  // addresses from others, which start on a page.
+  // Probes past the beginning, because only there a view distinguishes handles that are addresses
+  // from others, which start on a page.
   const size_t probe = start + alignment_bytes;
   const BufferView view = buffer.View(probe);
   if (view.offset_bytes != 0) return start;

@@ -15,7 +15,7 @@
 
 namespace attune {
 
-// What an operand of `problem` starts at a multiple of; 64 where the problem promises nothing.
+// The alignment of an operand of `problem`; 64 if the problem promises none.
 size_t AlignmentBytes(const Problem& problem);
 // The offset in `buffer`, at least `from_bytes`, of an operand that starts at a multiple of
 // `alignment_bytes` and, below 64, of no larger power of two. It is less than two alignments later
@@ -24,7 +24,7 @@ size_t AlignedStart(const Buffer& buffer, size_t from_bytes, size_t alignment_by
 
 // Every operand and the workspace lie in buffers of their own between two red zones. An operand
 // starts at a multiple of the problem's alignment_bytes and, below 64, of no larger power of two,
-// so that a candidate that assumes more than it was promised is found out. Not thread-safe.
+// so that a candidate that assumes a larger alignment fails. Not thread-safe.
 class BoundOperands {
  public:
   static constexpr size_t kRedzoneBytes = 4096;
@@ -34,26 +34,26 @@ class BoundOperands {
                                       const ProblemData& data);
 
   // From now on the device fills and checks operands itself, if it can (Device::memory_operations)
-  // and has the memory for copies of inputs and reference. Whoever verifies many candidates saves
-  // two transfers of every operand for each of them.
+  // and has the memory for copies of inputs and reference. Saves two transfers of every operand for
+  // each verified candidate.
   Status KeepOnDevice();
 
   // Makes the workspace at least this large. Views from before are invalid.
   Status ReserveWorkspace(size_t size_bytes);
 
-  // Back to the beginning: inputs uploaded, in-out operands with their initial content, outputs,
-  // gaps, workspace and red zones poisoned (poison.h).
+  // Restores the initial state: inputs uploaded, in-out operands with their initial content,
+  // outputs, gaps, workspace and red zones poisoned (poison.h).
   Status Reset();
   // The same for outputs and in-out operands only: enough between runs that left the rest alone.
   Status PoisonOutputs();
 
-  // What Executable::Run takes; valid as long as this object, until ReserveWorkspace.
+  // The arguments of Executable::Run; valid as long as this object, until ReserveWorkspace.
   Arguments arguments() const;
 
-  // Each of these says what the device memory holds now; the outer Status is about reading it. A
-  // Failure (kOutOfBounds) names operand, side and distance.
+  // Each of these checks the present content of the device memory; the outer Status is about
+  // reading it. A Failure (kOutOfBounds) names operand, side and distance.
   Result<std::optional<Failure>> CheckRedzones();
-  // Inputs, their gaps included, are bit for bit what was uploaded.
+  // Inputs, their gaps included, are bit for bit as uploaded.
   Result<std::optional<Failure>> CheckInputs();
   // How far operand `i` is from its reference. REQUIRES: it is written.
   Result<OutputComparison> CompareOutput(size_t i, const ComparisonTerms& terms) const;
@@ -70,11 +70,10 @@ class BoundOperands {
   struct Slot {
     Operand operand;
     std::unique_ptr<Buffer> buffer;
-    size_t offset_bytes =
-        0;  // Of the first byte within the buffer; what lies before is a red zone.
+    size_t offset_bytes = 0;  // First byte within the buffer; a red zone lies before it.
     size_t size_bytes = 0;
-    std::unique_ptr<Buffer> pristine;  // What it holds in the beginning, if kept on the device.
-    uint64_t fingerprint = 0;          // Of that.
+    std::unique_ptr<Buffer> pristine;  // Its initial content, if kept on the device.
+    uint64_t fingerprint = 0;          // Fingerprint of that.
   };
   BoundOperands(Device& device, const ProblemData& data) : device_(&device), data_(&data) {}
 
@@ -92,7 +91,7 @@ class BoundOperands {
 
   Device* device_;
   const ProblemData* data_;
-  MemoryOperations* kept_by_ = nullptr;  // Null as long as the host fills and checks.
+  MemoryOperations* kept_by_ = nullptr;  // Null while the host fills and checks.
   std::unique_ptr<Buffer> reference_;    // If kept on the device.
   std::vector<Slot> slots_;
   std::vector<BufferView> views_;

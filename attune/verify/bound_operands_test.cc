@@ -139,7 +139,7 @@ TEST_F(BoundOperandsTest, WhatIsKeptOnTheDeviceComesBackAndIsWatchedToo) {
   ASSERT_TRUE(operands_->KeepOnDevice().ok());
   EXPECT_FALSE((*operands_->CheckInputs()).has_value());
 
-  Operand(0)[5 * 4] ^= std::byte{1};  // Of a gap.
+  Operand(0)[5 * 4] ^= std::byte{1};  // In a gap.
   const auto failure = *operands_->CheckInputs();
   ASSERT_TRUE(failure.has_value());
   EXPECT_NE(failure->message.find("Changed input a at byte 20"), std::string::npos)

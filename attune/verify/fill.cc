@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-// A stream of its own for each element.
+// A separate stream for each element.
 Random StreamOf(uint64_t seed, int64_t index) {
   Random mixed(seed ^ (static_cast<uint64_t>(index) * 0x9E3779B97F4A7C15ull));
   return Random(mixed.Next());

@@ -1,4 +1,4 @@
-// What the buffers of a user's kernel hold before its first launch.
+// Initial content of the buffers of a user's kernel.
 #pragma once
 
 #include <cstddef>

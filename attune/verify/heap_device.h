@@ -1,5 +1,5 @@
-// A device in host memory that times nothing, and checks its memory itself if it is told to. For
-// the tests of this module.
+// A device in host memory that times nothing, and checks its memory itself on request. For the
+// tests of this module.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +14,8 @@
 
 namespace attune {
 
-// What a device with memory of its own does; counts, so that a test can tell who worked.
+// The operations of a device with separate memory; counts, so that a test can see which side
+// worked.
 class HeapMemory final : public MemoryOperations {
  public:
   Status Fill(BufferView to, size_t size_bytes, uint16_t pattern) override {

@@ -1,4 +1,4 @@
-// References that somebody else made than the processor.
+// References from another maker than the processor.
 #include <cmath>
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-// Does what a test says.
+// Runs a function of the test.
 class StandInMaker final : public ReferenceMaker {
  public:
   using Work = std::function<Status(const Problem&, int, const std::function<bool()>&)>;
@@ -40,7 +40,7 @@ class MadeReferenceTest : public testing::Test {
   const Problem problem_ = *ParseProblem("gemm@1{m=13,n=7,k=9,lda=16,ldc=15,beta=other}");
   const ProblemData right_ = *ProblemData::Create(problem_, 4);
 
-  // A maker that writes what is right, plus `error`.
+  // A maker that writes correct values plus `error`.
   StandInMaker::Work Writing(double error) {
     return [this, error](const Problem& problem, int fd, const std::function<bool()>&) {
       auto draft = ReferenceDraft::Map(problem, fd);
@@ -129,7 +129,7 @@ TEST_F(MadeReferenceTest, DataOfAnotherProblemAreNoDraft) {
   ExpectRight(ProblemData::Create(problem_, 4, {{}, &maker}));
 }
 
-// Writes 2, 3, 4, ... into every element, and keeps what it was given.
+// Writes 2, 3, 4, ... into every element, and keeps its arguments.
 class CountingExecutable final : public Executable {
  public:
   size_t workspace_bytes() const override { return 100; }

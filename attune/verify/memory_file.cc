@@ -85,7 +85,7 @@ MemoryFile& MemoryFile::operator=(MemoryFile&& other) noexcept {
 
 Status MemoryFile::Seal() {
   const size_t size_bytes = size_bytes_;
-  // The kernel refuses to seal what is mapped writable.
+  // The kernel refuses to seal memory that is mapped writable.
   Unmap();
   if (::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) {
     return SystemError("Sealing a memory file");

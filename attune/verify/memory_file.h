@@ -1,4 +1,4 @@
-// Memory that processes share through a descriptor that one sends the other.
+// Memory that processes share by sending its descriptor.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace attune {
 
-// A mapped anonymous file. Writable until Seal(); after that nobody, not even this process, can
+// A mapped anonymous file. Writable until Seal(); after that no process, not even this one, can
 // change or resize it. Move-only.
 class MemoryFile {
  public:
   // Zero-filled. kResourceExhausted or kUnavailable with the system's reason.
   static Result<MemoryFile> Create(size_t size_bytes);
-  // Maps all of `fd` (duplicated) read-only. kFailedPrecondition if it is not sealed: then somebody
-  // could cut it short below us.
+  // Maps all of `fd` (duplicated) read-only. kFailedPrecondition if it is not sealed: then another
+  // process could truncate it below this one.
   static Result<MemoryFile> Map(int fd);
-  // Maps all of `fd` (duplicated) to be written to, for somebody who will seal it when this object
-  // is gone, and whom this process trusts not to cut it short before. kFailedPrecondition if it is
+  // Maps all of `fd` (duplicated) to be written to. The owner seals it when this object is gone,
+  // and this process trusts it not to truncate the file before. kFailedPrecondition if it is
   // sealed.
   static Result<MemoryFile> MapWritable(int fd);
 

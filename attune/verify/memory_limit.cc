@@ -30,8 +30,8 @@ size_t LimitIn(const fs::path& path) {
   return static_cast<size_t>(limit_bytes);
 }
 
-// The least limit of `group` and of every group above it. In a container the groups above may be
-// out of sight and the path one of the host's, so that only some of these files exist.
+// The smallest limit of `group` and of every group above it. In a container the groups above may be
+// invisible and the path one of the host's, so that only some of these files exist.
 size_t LimitOfGroups(const fs::path& hierarchy, fs::path group, const char* file) {
   size_t limit_bytes = LimitIn(hierarchy / file);
   for (group = group.relative_path(); !group.empty(); group = group.parent_path()) {

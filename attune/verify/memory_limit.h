@@ -1,4 +1,4 @@
-// How much memory this process can have before the system stops it.
+// The memory that this process can use before the system stops it.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace attune {
 
-// The physical memory, or what the control group of this process and the groups above it allow
-// (versions 1 and 2), whichever is least, in bytes. Limits that cannot be read are none. `root` is
-// where /proc and /sys are looked for.
+// The smallest of the physical memory and the limits of this process's control group and the groups
+// above it (versions 1 and 2), in bytes. Unreadable limits are ignored. `root` is the folder of
+// /proc and /sys.
 size_t MemoryLimitBytes(const std::filesystem::path& root = "/");
 
 }  // namespace attune

@@ -1,5 +1,5 @@
-// The definitions of the operators, written down with no thought of speed: what the fast reference
-// is checked against. For the tests of this module.
+// The definitions of the operators, written down without optimization: the fast reference is
+// checked against them. For the tests of this module.
 #pragma once
 
 #include <cstdint>

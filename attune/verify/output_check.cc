@@ -34,7 +34,7 @@ double FromHalf(uint16_t bits) {
 
 using Decoder = double (*)(const std::byte*);
 
-// Null for types that outputs of products do not have.
+// Null for types that outputs of GEMMs do not have.
 Decoder DecoderOf(DataType type) {
   switch (type) {
     case DataType::kF64:
@@ -65,7 +65,7 @@ bool Agree(const OutputTolerance& tolerance, double expected, double actual) {
   return std::abs(actual - expected) <= tolerance.atol + tolerance.rtol * std::abs(expected);
 }
 
-// Which positions of the span hold elements.
+// Marks the positions of the span that hold elements.
 std::vector<bool> ElementMap(const TensorDesc& tensor) {
   std::vector<bool> is_element(static_cast<size_t>(SpanElements(tensor)), false);
   std::vector<int64_t> index(tensor.extents.size(), 0);

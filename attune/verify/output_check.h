@@ -1,4 +1,4 @@
-// Whether the output of a candidate agrees with that of another one within absolute and relative
+// Compares the output of a candidate with that of another one within absolute and relative
 // tolerances given by the user.
 #pragma once
 

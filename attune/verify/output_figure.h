@@ -1,4 +1,4 @@
-// Figures that a kernel wrote, read out of device memory.
+// Metrics that a kernel wrote, read out of device memory.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace attune {
 
-// Reads what the last launch on `arguments` has left. Borrows `device` and what `arguments` refer
-// to.
+// Reads the results of the last launch on `arguments`. Borrows `device` and the memory of
+// `arguments`.
 class FigureReader {
  public:
   FigureReader(Device& device, std::vector<Operand> operands, const Arguments& arguments,

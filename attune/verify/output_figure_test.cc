@@ -16,7 +16,7 @@ namespace {
 
 using Reduction = FigureSource::Reduction;
 
-// C of a product of 2 rows and 2 columns, and a workspace of four integers.
+// C of a GEMM with 2 rows and 2 columns, and a workspace of four integers.
 class FigureReaderTest : public ::testing::Test {
  protected:
   FigureReaderTest()

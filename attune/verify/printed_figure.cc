@@ -17,7 +17,8 @@ std::string_view WithoutBlanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-// Whether `rest`, which is behind the digits of a number, continues it: "1.5ms", "1,000", "0x10".
+// Returns true if `rest`, which is behind the digits of a number, continues it: "1.5ms", "1,000",
+// "0x10".
 bool ContinuesNumber(std::string_view rest) {
   if (rest.empty()) return false;
   if (rest[0] != ',') return IsPrintedWordByte(rest[0]);

@@ -22,7 +22,7 @@ FigureSource Printed(const std::string& name, Reduction reduction = Reduction::k
 
 struct Case {
   const char* text;
-  std::optional<double> figure;  // Of "GB/s"; none where there is none.
+  std::optional<double> figure;  // Value of "GB/s"; none if the text has none.
 };
 
 TEST(PrintedFigureTest, IsFoundByWholeWordAndIsAWholeNumber) {

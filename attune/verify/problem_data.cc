@@ -39,7 +39,7 @@ struct ProblemData::Header {
   uint64_t sizes[kMaxOperands] = {};
   uint64_t reference_offset = 0;
   uint64_t reference_count = 0;
-  // Of each operand that is written, in elements of the reference; an input has 0 of them.
+  // For each written operand, in elements of the reference; an input has 0 of them.
   uint64_t reference_begins[kMaxOperands] = {};
   uint64_t reference_counts[kMaxOperands] = {};
   uint64_t file_size = 0;
@@ -69,9 +69,9 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
   return reference->CheckVerifiable(problem);
 }
 
-// Refused before anything is computed: nobody waits a day for an answer to compare with.
+// Refuses before anything is computed: a reference that takes a day is useless.
 Status CheckWork(const Problem& problem, const Operand& output) {
-  // Whoever brought the kernel knows how long its reference takes.
+  // The author of a kernel knows how long its reference takes.
   if (IsOwnKernel(problem)) return Status::Ok();
   const double multiply_adds = ReferenceMultiplyAdds(problem);
   const double limit = ProblemData::kMaxReferenceMultiplyAdds / MultiplyAddCost(problem);
@@ -82,12 +82,12 @@ Status CheckWork(const Problem& problem, const Operand& output) {
       Text(problem), multiply_adds, limit, Name(output.tensor.type)));
 }
 
-// What making `problem`'s data and then running one candidate at a time on it takes.
+// Memory for making `problem`'s data and then running one candidate at a time on it.
 struct Footprint {
   double file_bytes = 0;       // Inputs and reference.
   double decoded_bytes = 0;    // Inputs as f64, while the reference is computed.
   double candidate_bytes = 0;  // Operands of a candidate, and its output read back.
-  // Decoded inputs are gone before the first candidate comes.
+  // Decoded inputs are freed before the first candidate runs.
   double Peak() const { return file_bytes + std::max(decoded_bytes, candidate_bytes); }
 };
 
@@ -104,7 +104,7 @@ Footprint FootprintOf(const std::vector<Operand>& operands, size_t file_bytes) {
   return footprint;
 }
 
-// Three quarters of what there is: the rest is for programs, compilers and workspaces.
+// Three quarters of the limit: the rest is for programs, compilers and workspaces.
 Status CheckSize(const Footprint& footprint) {
   // Read once: lists of 100,000 problems are checked, and limits hardly change in a process.
   static const double limit_bytes = 0.75 * static_cast<double>(MemoryLimitBytes());
@@ -165,7 +165,7 @@ void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory,
   });
 }
 
-// Changes an operand without gaps as its operator asks.
+// Changes an operand without gaps as its operator requires.
 void AdjustOperand(const Problem& problem, size_t operand, const TensorDesc& tensor,
                    std::byte* memory, WorkWatch& watch) {
   const Reference& reference = *problem.op().reference();
@@ -213,7 +213,7 @@ OperandValues DecodeOperand(const TensorDesc& tensor, const std::byte* memory, W
 
 }  // namespace
 
-// Where everything lies in the file.
+// The layout of the file.
 ProblemData::Header ProblemData::Layout(const Problem& problem, uint64_t seed) {
   Header header;
   header.problem = KeyOf(problem);
@@ -252,7 +252,7 @@ Status CheckVerifiable(const Problem& problem) {
 
 Status ProblemData::CheckMemory(const Problem& problem) {
   const std::vector<Operand> operands = Operands(problem);
-  // An operator without a reference, of which nothing is made.
+  // An operator without a reference, which has no data.
   if (operands.empty()) return Status::Ok();
   return CheckSize(FootprintOf(operands, Layout(problem, 0).file_size));
 }
@@ -277,7 +277,7 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
       if (!is_made) data.ComputeReference(problem, watch);
     }
   } catch (const std::bad_alloc&) {
-    // What fits into the machine may still exceed a limit that was set on this process.
+    // Data that fits into the machine may still exceed a limit of this process.
     const Footprint footprint = FootprintOf(operands, header.file_size);
     return ResourceExhausted(fmt::format(
         "Computing the reference ran out of memory: {:.0f} bytes of decoded inputs beside {:.0f} "

@@ -81,7 +81,7 @@ TEST(ProblemDataTest, WhoWaitsLearnsWhichShareIsDone) {
     return true;
   };
 
-  // On one core, who waits does the work: of many, the others may have done all before it is asked.
+  // On one core the waiting thread does the work: on many, the others may finish all of it first.
   const OnOneCore pinned;
   ASSERT_TRUE(ProblemData::Create(*ParseProblem("gemm@1{m=600,n=600,k=300}"), 1, {go_on}).ok());
   EXPECT_TRUE(grows);

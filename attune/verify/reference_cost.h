@@ -1,25 +1,24 @@
-// How long a reference takes, before anything is computed.
+// Estimates how long a reference takes, before anything is computed.
 #pragma once
 
 #include "attune/problem/problem.h"
 
 namespace attune {
 
-// Those of the direct algorithm; 0 for a kernel of a user, which brings its own reference.
+// Multiply-adds of the direct algorithm; 0 for a kernel of a user, which brings its own reference.
 // REQUIRES: `problem` is valid.
 double ReferenceMultiplyAdds(const Problem& problem);
 
-// What one of them costs, in those of plain f64: double-double takes ten times as long.
+// Cost of one multiply-add, in those of plain f64: double-double takes ten times as long.
 double MultiplyAddCost(const Problem& problem);
 
-// What ProblemData::Create takes for the reference on so many cores, in nanoseconds: from what two
-// cores of a server took, within a factor of three or so.
+// Time of ProblemData::Create for the reference on that many cores, in nanoseconds: from
+// measurements on two cores of a server, within a factor of three or so.
 double ProcessorReferenceNs(const Problem& problem, int cores);
 
-// Whether a device that computes references is to be asked for this one: where it is expected to
-// take less, all that travels to it and back included, than `cores` of the processor do. A guess
-// for GPUs whose f64 is no afterthought; others take longer, and still less than the processor for
-// what is large.
+// Returns true if a device should compute this reference: if its expected time, with all transfers
+// both ways, is below that of `cores` of the processor. A guess for GPUs with fast f64; others take
+// longer, and still less than the processor for large problems.
 bool PaysOnDevice(const Problem& problem, int cores);
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Somebody else who computes references: a device, above all.
+// An alternative to this processor for computing references, usually a device.
 #pragma once
 
 #include <functional>
@@ -8,18 +8,18 @@
 
 namespace attune {
 
-// Trusted no further than CheckReference goes.
+// Trusted only as far as CheckReference checks.
 class ReferenceMaker {
  public:
   virtual ~ReferenceMaker() = default;
 
   // Writes the reference of `problem` into the memory file `data_fd`, which ReferenceDraft::Map
-  // maps: its inputs are there, and its reference is NaN. Asks `go_on` several times a second
-  // whether to go on. Once this has returned, nobody but the caller writes to the file any more.
-  // Any error means that the caller has to compute it.
+  // maps: its inputs are there, and its reference is NaN. Calls `go_on` several times a second and
+  // stops if it returns false. Once this has returned, only the caller writes to the file. After
+  // any error the caller must compute the reference.
   virtual Status Make(const Problem& problem, int data_fd, const std::function<bool()>& go_on) = 0;
 
-  // What the last Make wrote is not used, for this reason.
+  // Reports that the result of the last Make is not used, with the reason.
   virtual void Distrust(const Status& reason) = 0;
 };
 

@@ -16,7 +16,7 @@ class PlacedOperands {
  public:
   explicit PlacedOperands(Device& device) : device_(device) {}
 
-  // Whose content is not set.
+  // Adds a buffer without setting its content.
   Status AddBlank(size_t size_bytes) {
     ATTUNE_ASSIGN_OR_RETURN(auto buffer, device_.Allocate(size_bytes));
     views_.push_back(buffer->View(0));
@@ -27,7 +27,7 @@ class PlacedOperands {
     ATTUNE_RETURN_IF_ERROR(AddBlank(content.size()));
     return device_.Upload(content, views_.back());
   }
-  // For an operand that is not there.
+  // For an absent operand.
   void AddNothing() { views_.emplace_back(); }
   const std::vector<BufferView>& views() const { return views_; }
 
@@ -63,7 +63,7 @@ Status ComputeReferenceOn(Device& device, Executable& executable, const Problem&
   }
   const std::span<std::byte> reference = std::as_writable_bytes(draft.reference());
   ATTUNE_RETURN_IF_ERROR(placed.AddBlank(reference.size()));
-  // What is downloaded is all of it.
+  // The download covers all of the reference.
   const TensorDesc& output = operands.back().tensor;
   if (SpanElements(output) != ElementCount(output)) {
     ATTUNE_RETURN_IF_ERROR(device.Upload(reference, placed.views().back()));

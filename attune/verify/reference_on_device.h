@@ -1,4 +1,4 @@
-// References that a device computes: what travels to it and back.
+// References that a device computes: the transfers to it and back.
 #pragma once
 
 #include "attune/base/status.h"
@@ -9,15 +9,15 @@
 namespace attune {
 
 // Runs `executable`, which a Backend::reference_solver() loaded on `device` for `problem`, on the
-// inputs of `draft`, and writes the elements of its reference; gaps keep what they hold. Waits
-// until that is done. kResourceExhausted if inputs and reference do not fit into the device's
-// memory; what the device says otherwise. The reference holds anything then.
+// inputs of `draft`, and writes the elements of its reference; gaps keep their content. Waits until
+// that is done. kResourceExhausted if inputs and reference do not fit into the device's memory;
+// otherwise the error of the device. After an error the reference is undefined.
 Status ComputeReferenceOn(Device& device, Executable& executable, const Problem& problem,
                           ReferenceDraft& draft);
 
-// The same for a user's kernel: `executable` is a candidate that is believed, which takes the
-// problem's operands like any other. What it writes is decoded into the reference; what it leaves
-// unwritten is NaN there, unless it is of integers.
+// The same for a user's kernel: `executable` is a trusted candidate, which takes the problem's
+// operands like any other. Its output is decoded into the reference; elements that it leaves
+// unwritten are NaN there, except integers.
 Status ComputeOwnReferenceOn(Device& device, Executable& executable, const Problem& problem,
                              ReferenceDraft& draft);
 

@@ -15,10 +15,10 @@ namespace attune {
 namespace {
 
 constexpr size_t kMostSampled = 64;
-// Of all sampled elements together: some tenths of a second on one core.
+// For all sampled elements together: some tenths of a second on one core.
 constexpr int64_t kMostTerms = 1 << 24;
 constexpr double kRoundOff = 0x1p-53;
-// Elements for each task that counts.
+// Elements in each parallel task.
 constexpr size_t kSlice = 1 << 18;
 
 std::unique_ptr<ProductSource> SourceOf(const Problem& problem,
@@ -33,7 +33,7 @@ std::unique_ptr<ProductSource> SourceOf(const Problem& problem,
   return problem.op().reference()->Products(problem, std::move(values), output);
 }
 
-// The corners, where indices go wrong first, and others from anywhere.
+// The corners, where index errors show first, and others from anywhere.
 std::vector<ElementPlace> PlacesOf(const ProductSource::Shape& shape, uint64_t seed) {
   std::vector<ElementPlace> places;
   for (const int64_t which : {int64_t{0}, shape.count - 1}) {
@@ -54,7 +54,7 @@ std::vector<ElementPlace> PlacesOf(const ProductSource::Shape& shape, uint64_t s
   return places;
 }
 
-// How far an element may lie from `exact`, which the epilogue made of `sum`.
+// Tolerance around `exact`, which the epilogue computed from `sum`.
 class RoundingBound {
  public:
   RoundingBound(const Problem& problem, int64_t terms)
@@ -65,12 +65,12 @@ class RoundingBound {
 
   double Of(const ElementSum& sum, double exact) const {
     if (epilogue_.is_exact) return 0;
-    // Of recursive summation, in any order; and of the compensated dot product (Ogita, Rump and
-    // Oishi 2005, proposition 5.5).
+    // Error bounds of recursive summation, in any order; and of the compensated dot product (Ogita,
+    // Rump and Oishi 2005, proposition 5.5).
     const double of_sum = is_compensated_ ? kRoundOff * std::abs(sum.sum) +
                                                 terms_round_off_ * terms_round_off_ * sum.magnitude
                                           : terms_round_off_ * sum.magnitude;
-    // A product and two sums follow, of a C and a bias within [-1, 1].
+    // A multiplication and two additions follow, with a C and a bias within [-1, 1].
     const double linear =
         epilogue_.factor * of_sum + 4 * kRoundOff * (epilogue_.factor * std::abs(sum.sum) + 2);
     // No activation is steeper than 1.13, and those of libraries are off by a few units in the last
@@ -85,8 +85,8 @@ class RoundingBound {
   const SumEpilogue epilogue_;
 };
 
-// That there are as many numbers as elements, and nothing but NaN in the gaps: whatever was left
-// out shows.
+// Checks that there are as many numbers as elements, and nothing but NaN in the gaps: an omitted
+// element shows.
 Status CheckCounts(const Problem& problem, std::span<const double> reference) {
   std::atomic<int64_t> finite = 0;
   std::atomic<int64_t> nan = 0;

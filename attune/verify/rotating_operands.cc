@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// One copy as it has to lie in memory.
+// The memory layout of one copy.
 Result<std::vector<std::byte>> CopyOf(Device& device, const std::vector<Operand>& described,
                                       std::span<const BufferView> views, RotationPlan plan) {
   std::vector<std::vector<std::byte>> contents;

@@ -18,7 +18,7 @@ namespace attune {
 // touched by any launch on it.
 class RotatingOperands {
  public:
-  // As many copies as PlanRotation says, each with what the operands of `operands` hold now, gaps
+  // As many copies as PlanRotation plans, each with the present content of `operands`, gaps
   // included, and with no better alignment than they have. kResourceExhausted if the device has no
   // memory for them.
   static Result<RotatingOperands> Create(Device& device, const Problem& problem,
@@ -27,8 +27,7 @@ class RotatingOperands {
 
   size_t copies() const { return views_.size(); }
 
-  // The operands of the copy whose turn it is; everything else as in `arguments`. Valid as long as
-  // this object.
+  // The operands of the next copy; everything else as in `arguments`. Valid as long as this object.
   Arguments Next(const Arguments& arguments);
 
  private:
@@ -36,12 +35,12 @@ class RotatingOperands {
       : block_(std::move(block)), rotation_(plan) {}
 
   std::unique_ptr<Buffer> block_;
-  std::vector<std::vector<BufferView>> views_;  // Of each copy.
+  std::vector<std::vector<BufferView>> views_;  // For each copy.
   Rotation rotation_;
 };
 
-// Launches `executable` on the next copy each time, so that whoever times launches one after the
-// other need not know of copies. Borrows both.
+// Launches `executable` on the next copy each time, so that a timer of consecutive launches need
+// not know of copies. Borrows both.
 class RotatingExecutable final : public Executable {
  public:
   RotatingExecutable(Executable& executable, RotatingOperands& operands)

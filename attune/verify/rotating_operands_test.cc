@@ -31,7 +31,7 @@ class RotatingOperandsTest : public testing::Test {
            arguments.operands[i].offset_bytes;
   }
 
-  // Whether operand `i` of both holds the same bytes, gaps included.
+  // Returns true if operand `i` of both holds the same bytes, gaps included.
   bool AreEqual(const Arguments& a, const Arguments& b, size_t i) const {
     const size_t size_bytes = SpanBytes(Operands(problem_)[i].tensor);
     return std::memcmp(Address(a, i), Address(b, i), size_bytes) == 0;

@@ -1,5 +1,6 @@
 // Copies of the operands of a problem that a measurement uses in turn, so that none of them is
-// still in the cache when it is used again. A plan and an order; whoever measures has the memory.
+// still in the cache when it is used again. A plan and an order; the measuring code owns the
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +16,15 @@ namespace attune {
 // All copies lie in one block of memory.
 struct RotationPlan {
   size_t copies = 1;
-  size_t copy_bytes = 0;                // From the start of one copy to that of the next.
-  std::vector<size_t> operand_offsets;  // Of each operand within its copy.
-  size_t total_bytes = 0;               // Of the block: copies * copy_bytes.
+  size_t copy_bytes = 0;                // Distance between the starts of two copies.
+  std::vector<size_t> operand_offsets;  // For each operand within its copy.
+  size_t total_bytes = 0;               // Size of the block: copies * copy_bytes.
 
   friend bool operator==(const RotationPlan&, const RotationPlan&) = default;
 };
 
-// Copies of the smallest operands for a cache of several MiB; more would be filled for longer than
-// they are used.
+// Copies of the smallest operands for a cache of several MiB; filling more would take longer than
+// using them.
 inline constexpr size_t kMaxRotationCopies = 4096;
 
 // As many copies as exceed `budget_bytes` together, at least 1 and 1 for a budget of 0; at most
@@ -34,13 +35,13 @@ inline constexpr size_t kMaxRotationCopies = 4096;
 Result<RotationPlan> PlanRotation(std::span<const Operand> operands, int64_t budget_bytes,
                                   size_t alignment_bytes, size_t limit_bytes);
 
-// Fills every copy with the operands as they are: zeros or what memory happened to hold would be
-// timed otherwise. REQUIRES: `sources` has the span of each operand, `block` has total_bytes.
+// Fills every copy with the operands as they are: zeros or stale memory would be timed otherwise.
+// REQUIRES: `sources` has the span of each operand, `block` has total_bytes.
 void FillRotation(const RotationPlan& plan, std::span<const std::span<const std::byte>> sources,
                   std::span<std::byte> block);
 
-// Which copy is next. One for all measurements of a problem: a candidate goes on where the one
-// before it stopped, and each copy is used as often as every other.
+// The next copy. One for all measurements of a problem: a candidate continues where the one before
+// it stopped, and each copy is used as often as every other.
 class Rotation {
  public:
   explicit Rotation(const RotationPlan& plan) : copies_(plan.copies), bytes_(plan.copy_bytes) {}
@@ -51,7 +52,7 @@ class Rotation {
     next_ = next_ + 1 == copies_ ? 0 : next_ + 1;
     return now;
   }
-  // Where it begins in the block.
+  // Its offset in the block.
   size_t NextOffset() { return Next() * bytes_; }
 
  private:

@@ -29,7 +29,7 @@ using ActivationOf = std::function<double(double)>;
 double Plainly(const Term& term) { return term.a * term.b; }
 double ReluKeepingNan(double x) { return x < 0 ? 0 : x; }
 
-// A naive product with given terms and activation.
+// A naive GEMM with given terms and activation.
 class NaiveProduct final : public Executable {
  public:
   NaiveProduct(const Gemm& gemm, TermOf term, ActivationOf activation)

@@ -1,6 +1,5 @@
-// The tolerance must let every honest algorithm through and nothing else. "Honest" is tried with
-// the least accurate ones that libraries use, "nothing else" with the smallest mistakes that they
-// make.
+// The tolerance must accept every honest algorithm and nothing else. "Honest" is tested with the
+// least accurate algorithms of libraries, "nothing else" with the smallest mistakes that they make.
 #include "attune/verify/tolerance.h"
 
 #include <algorithm>
@@ -49,8 +48,8 @@ double TowardZero(double value) {
   return std::abs(nearest) > std::abs(value) ? std::nextafter(nearest, 0.0F) : nearest;
 }
 
-// A packed product, summed term by term with every product and sum rounded, without the last
-// `dropped` terms.
+// A packed GEMM, summed term by term with every product and sum rounded, without the last `dropped`
+// terms.
 std::vector<double> SumTermByTerm(const Problem& problem, const ProblemData& data, Round round,
                                   int64_t dropped = 0) {
   const Gemm& gemm = problem.Get<Gemm>();
@@ -99,10 +98,10 @@ TEST_P(LengthTest, Bf16WithF32AccumulationIsAccepted) {
   EXPECT_FALSE(verdict.failure.has_value()) << verdict.failure->message;
 }
 
-// Eight products at a time are added to the sum exactly, and what f32 does not hold is cut off.
+// Eight products at a time are added to the sum exactly, and bits beyond f32 are truncated.
 TEST_P(LengthTest, SumsThatTensorCoresCutOffAreAccepted) {
   Gemm gemm = PackedGemm(24, 24, GetParam(), DataType::kBf16);
-  gemm.c_type = DataType::kF32;  // No rounding at the end that would hide what the sum lost.
+  gemm.c_type = DataType::kF32;  // No rounding at the end that would hide the loss of the sum.
   const Problem problem = Normalized(gemm);
   const ProblemData data = *ProblemData::Create(problem, 1);
   const std::vector<double> a = Input(problem, data, 0);
@@ -125,8 +124,8 @@ TEST_P(LengthTest, SumsThatTensorCoresCutOffAreAccepted) {
   EXPECT_LT(verdict.max_error, 0.8);
 }
 
-// One step of a tensor core of Hopper: what lies 13 bits behind the point of the largest is cut
-// off.
+// One step of a tensor core of Hopper: truncates bits more than 13 places below the leading bit of
+// the largest.
 double AddedInAStep(double sum, const std::vector<double>& products) {
   double largest = std::abs(sum);
   for (const double product : products) largest = std::max(largest, std::abs(product));

@@ -54,7 +54,7 @@ std::vector<CheckedOutput> OutputsOf(const Problem& problem) {
   return outputs;
 }
 
-// Integers that a captured launch wrote are equal or wrong: its tolerance is for its real numbers.
+// Integers that a captured launch wrote must be equal: the tolerance applies to real numbers.
 GroupTolerance ToleranceOf(const Problem& problem, const CheckedOutput& output) {
   if (IsOwnKernel(problem) && IsInteger(output.operand.tensor.type)) {
     const auto own = OwnKernelOf(problem);
@@ -109,7 +109,7 @@ Status RunOnce(Executable& executable, Device& device, const BoundOperands& oper
   return device.Synchronize();
 }
 
-// The failure that `check` found, or that it could not look.
+// The failure that `check` found, or the error that prevented it.
 std::optional<Failure> Take(Result<std::optional<Failure>> check) {
   return check.ok() ? *check : FailureOf(check.status(), Phase::kVerify);
 }
@@ -126,7 +126,7 @@ Result<Outputs> DownloadOutputs(const BoundOperands& operands, const Problem& pr
   return outputs;
 }
 
-// A second run must give the same bits, since the problem asks for it.
+// A second run must give the same bits, because the problem requires determinism.
 std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
                                         BoundOperands& operands, const Problem& problem) {
   const auto first = DownloadOutputs(operands, problem);
@@ -181,7 +181,7 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
   const auto compared = CompareAll(operands, data, problem);
   if (!compared.ok()) return {FailureOf(compared.status(), Phase::kVerify), 0};
   Verdict verdict = *compared;
-  // Memory that belongs to others is the worse offence, and may be why the result is wrong.
+  // Writing outside the output is the worse error, and may be why the result is wrong.
   if (auto failure = Take(operands.CheckInputs())) verdict.failure = std::move(failure);
   if (auto failure = Take(operands.CheckRedzones())) verdict.failure = std::move(failure);
   if (verdict.failure.has_value()) return verdict;

@@ -1,4 +1,4 @@
-// Decides whether an executable computes the right thing and nothing else.
+// Checks that an executable computes the right results and has no other effect.
 #pragma once
 
 #include <optional>
