@@ -57,8 +57,8 @@ void CandidateModel::AskForLaunches(std::shared_ptr<const LaunchSource> launches
   launches_ = model_.features().kernel.empty() ? nullptr : std::move(launches);
 }
 
-// What nobody knows launches of is asked about in one question, in which everything that such
-// candidates have in common is computed once.
+// Candidates without known launches are predicted in one call, which computes their common part
+// once.
 std::vector<Prediction> CandidateModel::Of(const Problem& problem,
                                            std::span<const Candidate* const> candidates,
                                            std::span<const std::string_view> names) const {
@@ -119,7 +119,7 @@ std::vector<ExpectedCandidate> CandidateModel::ChooseNear(const NeighbourChooser
     const std::optional<Candidate>& candidate = choosable_[proposal.algorithm];
     if (!candidate.has_value()) continue;
     const bool is_standing = *candidate == standing;
-    // The last place is kept for what stands.
+    // The last place is kept for the incumbent.
     const size_t kept = has_standing || is_standing ? 0 : 1;
     if (chosen.size() + kept >= limit || (!is_standing && !wanted(*candidate))) continue;
     chosen.push_back({*candidate, proposal.time_ms, proposal.high_ms});
@@ -140,7 +140,7 @@ std::vector<ExpectedCandidate> CandidateModel::Choose(const Problem& problem,
   for (size_t i = 0; i < known_.size() && asked.size() < limit; ++i) {
     if (i != first && wanted(known_[i])) asked.push_back(i);
   }
-  // Not before: whoever wants some notes which ones it could not use.
+  // Not earlier: `wanted` also notes the candidates that its caller cannot use.
   if (!first.has_value()) return {};
   const std::vector<Prediction> predictions = OfKnown(problem, asked);
   std::vector<ExpectedCandidate> chosen;

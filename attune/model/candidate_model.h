@@ -31,7 +31,7 @@ class CandidateModel {
  public:
   // Larger files are refused: a run time reads one while a program waits for it.
   static constexpr size_t kMostBytes = size_t{8} << 20;
-  // Whoever tunes asks about all of them, for some milliseconds.
+  // The tuner predicts all of them, which takes some milliseconds.
   static constexpr size_t kMostKnown = 8192;
 
   // kFailedPrecondition, with the reason, for a model of another operator, device or set of
@@ -42,28 +42,27 @@ class CandidateModel {
   static Result<CandidateModel> Open(const std::filesystem::path& file, const ModelOrigin& origin,
                                      std::string_view operator_name);
 
-  // Those that were timed for five problems or more (TimeModel::algorithms()), kMostKnown at most,
-  // in order. Nothing is known of others but what holds over all, which says nothing of who is
-  // quicker.
+  // Candidates that were timed for five problems or more (TimeModel::algorithms()), in order, at
+  // most kMostKnown. For others only the fit over all algorithms exists, which cannot rank them.
   const std::vector<Candidate>& known() const { return known_; }
   bool Knows(const Candidate& candidate) const { return positions_.contains(candidate); }
   // In known(), if it is there.
   std::optional<size_t> PositionOf(const Candidate& candidate) const;
 
-  // Whom to ask for launches from now on, where the model was fitted to them; null: nobody, which
-  // is how it begins. Shared with the models of other operators.
+  // Sets the source of launches from now on, if the model was fitted to launches. Null, as at the
+  // beginning: no source. Shared with the models of other operators.
   void AskForLaunches(std::shared_ptr<const LaunchSource> launches);
 
   // In the order of `candidates`, known or not. REQUIRES: a problem of the operator.
   std::vector<Prediction> Of(const Problem& problem, std::span<const Candidate> candidates) const;
-  // Of those at `positions` of known(); less than a microsecond for each, where trees predict.
+  // Predicts those at `positions` of known(). Takes less than a microsecond for each with trees.
   std::vector<Prediction> OfKnown(const Problem& problem, std::span<const size_t> positions) const;
 
   using Wanted = std::function<bool(const Candidate&)>;
-  // Who to choose for `problem`: `standing`, with which the others are compared, and those that are
-  // `wanted`, `limit` at most in all, the least expected time first. Of what was tried for the
-  // problems nearest to it where the model chooses so (TimeModel::chooser()), else of known() by
-  // the time that is predicted. Empty if nothing is expected of `standing`.
+  // Chooses at most `limit` candidates for `problem`: `standing`, the baseline, and those that are
+  // `wanted`. The minimum expected time comes first. Considers candidates tried for the nearest
+  // problems if the model has a TimeModel::chooser(), else known() by predicted time. Empty if the
+  // model expects nothing of `standing`.
   std::vector<ExpectedCandidate> Choose(const Problem& problem, const Candidate& standing,
                                         const Wanted& wanted, size_t limit) const;
 
@@ -73,7 +72,7 @@ class CandidateModel {
  private:
   CandidateModel(TimeModel model, std::string operator_name);
 
-  // Of candidates called `names`.
+  // Predicts candidates called `names`.
   std::vector<Prediction> Of(const Problem& problem, std::span<const Candidate* const> candidates,
                              std::span<const std::string_view> names) const;
   std::vector<ExpectedCandidate> ChooseNear(const NeighbourChooser& chooser, const Problem& problem,
@@ -84,9 +83,9 @@ class CandidateModel {
   std::string operator_name_;
   std::shared_ptr<const LaunchSource> launches_;
   std::vector<Candidate> known_;
-  std::vector<std::string> texts_;         // Of known_.
+  std::vector<std::string> texts_;         // Names of known_.
   std::map<Candidate, size_t> positions_;  // In known_.
-  // By algorithm of the model's chooser; nothing for what is no candidate.
+  // By algorithm of the model's chooser; nothing for an algorithm that is no candidate.
   std::vector<std::optional<Candidate>> choosable_;
 };
 

@@ -1,4 +1,4 @@
-// A model asked about candidates: whom it knows, of what it is, where it is kept.
+// A model predicts candidates: the known ones, its origin, its file.
 #include "attune/model/candidate_model.h"
 
 #include <fmt/format.h>
@@ -118,8 +118,8 @@ TEST(CandidateModel, WhatItLearntOfEachAlignmentHoldsForShapesNeverSeenOfThatAli
   EXPECT_GT(unaligned[0].median_ms, unaligned[1].median_ms);
 }
 
-// Of 60 products "host.usual" is timed for all, and each of three that are quicker for a third of
-// the depths alone; the quickest by far is that of the least depths.
+// "host.usual" is timed for all 60 products. Three others are timed for a third of the depths each,
+// and are quicker there. The quickest by far is that of the lowest depths.
 std::vector<TimedCandidate> TriedInPlaces() {
   std::vector<TimedCandidate> timed;
   for (const TimedCandidate& each : TimedProducts(60, {{"host.usual@1{}", 1}})) {

@@ -19,7 +19,7 @@ constexpr double kLargestLog = 50;
 constexpr size_t kUsualSamples = 12000;
 constexpr double kTrees = 84;
 constexpr double kMostTimes = 3;
-// What is common chooses nothing, so that it has fewer trees than its many samples would make.
+// The common part does not affect a choice, so it has fewer trees than its many samples would make.
 constexpr size_t kMostSamplesOfBest = 2 * kUsualSamples;
 
 BoostingSettings SettingsFor(size_t samples) {

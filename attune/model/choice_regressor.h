@@ -1,7 +1,7 @@
-// Boosted trees for choosing: for each algorithm trees on the sum of the logarithm of its time and
-// of that of its time over the best one of the same problem. A sum needs not be told apart again:
-// half of it and half of the best time, which is one more model, common to all algorithms of a
-// problem, are the time, unless that is so long that no choice asks how long.
+// Boosted trees for choosing. Each algorithm has trees on a sum: the logarithm of its time plus
+// that of its time over the best one of the same problem. The sum need not be split: half of it and
+// half of the best time give the time, unless that is too long to matter for a choice. The best
+// time is one more model, common to all algorithms of a problem.
 //
 // It takes features of the operation alone and hundreds of thousands of samples, and stays small:
 // an algorithm has more trees the more samples it has, and leaves are rounded.
@@ -35,7 +35,7 @@ class ChoiceRegressor final : public Regressor {
   static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
 
  private:
-  // `best_log`: of the best time of the problem whose columns are `problem`.
+  // `best_log` is that of the best time of the problem with the columns `problem`.
   double MedianMs(std::span<const float> problem, double best_log,
                   std::string_view algorithm) const;
 

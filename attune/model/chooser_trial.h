@@ -1,4 +1,4 @@
-// Whether neighbours choose better than the times that a model predicts, on held-out problems.
+// Compares, on held-out problems, choices by neighbours with choices by predicted times.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class ChooserTrial {
   // The two members whose geometric mean predicts an algorithm.
   using MembersOf = std::function<std::pair<size_t, size_t>(std::string_view algorithm)>;
 
-  // `known` are those of which a model predicts times. Borrows both.
+  // A model predicts times of the algorithms `known`. Borrows both.
   ChooserTrial(std::span<const Sample> samples, const std::vector<std::string>& known)
       : samples_(samples), known_(known.begin(), known.end()) {}
 
@@ -30,10 +30,10 @@ class ChooserTrial {
   void Ask(std::span<const std::unique_ptr<Regressor>> members, const NeighbourChooser& chooser,
            std::span<const size_t> held_out);
 
-  // Mean logarithms of the time of what is chosen over the best one's. What was not tried for the
-  // problem counts as NeighbourChooser::kUntried times the best. Of neighbours:
+  // Mean logarithms of the chosen algorithm's time over the best one's. One that was not tried for
+  // the problem counts as NeighbourChooser::kUntried times the best. For choices by neighbours:
   double LogRegretOfNeighbours() const { return neighbours_sum_ / static_cast<double>(asked_); }
-  // Of the least time that was predicted, by the members that are chosen for each algorithm:
+  // For choices by minimum time, predicted by the members that are chosen for each algorithm:
   double LogRegretOfTimes(const MembersOf& members_of) const;
 
  private:

@@ -19,8 +19,8 @@ struct ModelScore {
   size_t choices = 0;  // Configurations with two samples at least.
   size_t wrong = 0;
   size_t best = 0;              // Chose the best.
-  double geometric_regret = 1;  // Of the chosen time over the best one.
-  double top2_regret = 1;       // Of the better of the two predicted quickest.
+  double geometric_regret = 1;  // Mean of the chosen time over the best one.
+  double top2_regret = 1;       // The same for the better of the two predicted quickest.
 };
 
 // REQUIRES: samples of the model's features.

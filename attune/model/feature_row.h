@@ -1,5 +1,5 @@
-// What models are fitted to and asked about: numbers with names, of an operation and of each of its
-// kernels. Values only; conv_features.h, gemm_features.h and shape_features.h make them of
+// Rows that models are fitted to and predict: numbers with names, of an operation and of each of
+// its kernels. Values only; conv_features.h, gemm_features.h and shape_features.h make them of
 // problems.
 #pragma once
 
@@ -16,10 +16,10 @@ namespace attune {
 // The names of the columns of rows. Models that were fitted to one set of features refuse another.
 struct FeatureSet {
   std::string name;
-  std::vector<std::string> operation;  // Of FeatureRow::values.
-  std::vector<std::string> kernel;     // Of KernelRow::values.
-  // How many of each, from the first on, are at least 0 and what times are sums of. The others say
-  // when the sum is wrong.
+  std::vector<std::string> operation;  // Names of FeatureRow::values.
+  std::vector<std::string> kernel;     // Names of KernelRow::values.
+  // Numbers of leading features that are at least 0 and of which times are sums. The others show
+  // where the sum is wrong.
   size_t linear_operation = 0;
   size_t linear_kernel = 0;
 
@@ -41,20 +41,20 @@ struct KernelRow {
 
 // One way to compute one problem.
 struct FeatureRow {
-  std::string algorithm;           // What is chosen among: an algorithm, an engine, a solver.
+  std::string algorithm;           // A choice is among these: an algorithm, an engine, a solver.
   std::vector<double> values;      // Finite.
   std::vector<KernelRow> kernels;  // In the order of launches; empty where none is known.
 
   friend bool operator==(const FeatureRow&, const FeatureRow&) = default;
 };
 
-// A row with what was measured of it.
+// A row and its measured times.
 struct Sample {
   FeatureRow row;
   double time_ms = 0;  // Above 0: of the whole operation, the median of its repeats.
-  // Of each kernel of `row`, above 0; empty where only the whole was measured.
+  // The time of each kernel of `row`, above 0; empty if only the whole was measured.
   std::vector<double> kernel_times_ms;
-  // Samples of one configuration (a problem, whatever the algorithm) are held out together.
+  // Samples of one configuration (a problem, with any algorithm) are held out together.
   uint64_t configuration = 0;
 };
 

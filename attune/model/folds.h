@@ -11,8 +11,8 @@
 
 namespace attune {
 
-// Of each sample the fold that holds it out, below `folds`; about as many configurations in each.
-// The same for the same samples and seed.
+// Returns for each sample the fold that holds it out, below `folds`. Each fold has about as many
+// configurations. The same for the same samples and seed.
 std::vector<size_t> FoldsByConfiguration(std::span<const Sample> samples, size_t folds,
                                          uint64_t seed);
 

@@ -15,8 +15,9 @@ namespace {
 constexpr int kReweightings = 3;
 constexpr double kHuberScales = 1.345;  // 95 % efficient for normal errors.
 constexpr double kDeviationsInMedian = 1.4826;
-constexpr double kLeastScale = 0.005;  // Of a time: below it the clock is the noise.
-// What is never alone would go towards nothing, round by round, where another explains as much.
+constexpr double kLeastScale = 0.005;  // Share of a time: below it the clock is the noise.
+// A kernel that is never alone would shrink towards 0, round by round, where another explains as
+// much.
 constexpr double kLeastKernelMs = 0.001;
 constexpr int kShareRounds = 6;  // Twice as many follow the noise of few samples.
 constexpr size_t kMostNames = 1 << 20;
@@ -66,8 +67,8 @@ bool AreSame(const Group& a, const Group& b) {
                     });
 }
 
-// Fits of groups, each computed once: a family often has one signature alone, and an algorithm one
-// family, whose samples are then the same ones.
+// Fits of groups, each computed once. A family often has only one signature, and an algorithm only
+// one family; their samples are then the same.
 class GroupFits {
  public:
   // `group` has to outlive this.
@@ -86,7 +87,7 @@ class GroupFits {
 struct SignatureGroup {
   Group samples;
   Group* family = nullptr;
-  std::string algorithm;  // Of the last sample.
+  std::string algorithm;  // The last sample's.
 };
 
 }  // namespace
@@ -329,7 +330,7 @@ Result<std::unique_ptr<Regressor>> KernelRegressor::ReadFrom(ModelLines& lines,
   ATTUNE_ASSIGN_OR_RETURN(model->operations_,
                           ReadFits(lines, "operations", features.linear_operation));
   if (!model->operations_.contains("")) return lines.Wrong("no fit of all operations.");
-  // Whoever has kernels of any kind has those of all.
+  // A model with kernels of any kind has a fit of all kernels.
   const bool has_kernels = !model->signatures_.empty() || !model->families_.empty() ||
                            !model->kernels_of_algorithms_.empty();
   if (has_kernels && !model->kernels_of_algorithms_.contains("")) {

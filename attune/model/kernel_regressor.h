@@ -9,12 +9,13 @@
 // all. The error that is minimised is the relative one, (x . beta / t - 1)^2, with weights that go
 // down for samples far off (Huber's, in rounds), since a few times are of a machine that was busy.
 //
-// Of an operation that was only timed as a whole, each kernel is learnt as having the share of the
-// time that the kernels' own coefficients say, in rounds: with the first ones those of operations
-// whose kernels were timed, or that are one kernel; in equal parts where there are none.
+// If an operation was only timed as a whole, each kernel gets the share of the time that the
+// kernels' own coefficients predict, in rounds. The first round takes coefficients of operations
+// whose kernels were timed, or that are one kernel. Without such operations it splits the time
+// equally.
 //
-// Operations of which no kernel is known are predicted by their own features in the same way, the
-// algorithm taking the place of the signature.
+// Operations without known kernels are predicted by their own features in the same way. The
+// algorithm takes the place of the signature.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,7 @@ std::string FamilyOf(const std::string& signature);
 struct KernelSum {
   double time_ms = 0;
   size_t main = 0;        // The kernel that takes longest.
-  double main_share = 0;  // Of the sum; 0 if the time is not one over kernels.
+  double main_share = 0;  // Share of the sum; 0 if the time is not one over kernels.
 };
 
 class KernelRegressor final : public Regressor {
@@ -67,8 +68,8 @@ class KernelRegressor final : public Regressor {
 
   std::string_view name() const override { return kName; }
   Status Fit(std::span<const Sample> samples) override;
-  // The same of samples that are anywhere, so that parts of them can be learnt without copies.
-  // REQUIRES: samples of which CheckSamples() says nothing.
+  // The same for samples at any addresses, so that parts of them are learnt without copies.
+  // REQUIRES: CheckSamples() accepts the samples.
   Status Fit(std::span<const Sample* const> samples);
   void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
   void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
@@ -78,13 +79,13 @@ class KernelRegressor final : public Regressor {
 
   static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
 
-  // Whether kernels of any sample were known.
+  // True if the kernels of any sample were known.
   bool knows_kernels() const { return !kernels_of_algorithms_.empty(); }
   // One kernel of an operation of `algorithm`. REQUIRES: knows_kernels().
   double PredictKernel(std::string_view algorithm, const KernelRow& kernel) const;
-  // What Predict() says of one row, and which of its kernels takes longest.
+  // The time that Predict() returns for one row, and the kernel that takes longest.
   KernelSum PredictSum(const FeatureRow& row) const { return PredictSum(row, row.algorithm); }
-  // The same by `algorithm`, whatever the row's own is.
+  // The same by `algorithm` instead of the row's own.
   KernelSum PredictSum(const FeatureRow& row, std::string_view algorithm) const;
 
  private:
@@ -96,7 +97,7 @@ class KernelRegressor final : public Regressor {
   // By sample, then by kernel; of samples that are left out nothing.
   using KernelTimes = std::vector<std::vector<double>>;
   void FitKernels(std::span<const Sample* const> samples, const KernelTimes& times_ms);
-  // The time of the whole as the kernels share it by what is fitted.
+  // The time of the whole, divided among the kernels in proportion to their fitted times.
   std::vector<double> SharesOf(const Sample& sample) const;
   void FitOperations(std::span<const Sample* const> samples);
 

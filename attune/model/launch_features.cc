@@ -14,7 +14,7 @@ constexpr size_t kLinear = 8;
 
 double Number(int64_t x) { return static_cast<double>(x); }
 
-// What all kernels of a problem share.
+// The part that all kernels of a problem share.
 struct Work {
   double flops = 0;
   double bytes = 0;

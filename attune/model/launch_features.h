@@ -1,4 +1,4 @@
-// Features of problems with those of their launches, where somebody knows these.
+// Features of problems and, where they are known, of their launches.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@
 
 namespace attune {
 
-// ShapeFeatures() with columns for each kernel. Of a kernel what times are linear in comes first:
-// 1, waves, these times the products summed into an output element and times those of a block, and
-// the problem's bytes and flops. Then what trees divide by: blocks, the last wave, blocks that
-// share a multiprocessor, threads, registers, shared memory. kUnsupported as ShapeFeatures().
+// ShapeFeatures() with columns for each kernel. Columns in which times are linear come first: 1,
+// waves, waves times the products summed into an output element, waves times those of a block, the
+// problem's bytes and flops. Columns for trees follow: blocks, the last wave, blocks that share a
+// multiprocessor, threads, registers, shared memory. kUnsupported as ShapeFeatures().
 Result<FeatureSet> LaunchFeatures(std::string_view operator_name);
 
-// Of the two sets of `operator_name` the one called `name`; where none is, that of shapes.
+// Returns the set of `operator_name` that is called `name`; if none is, that of shapes.
 Result<FeatureSet> FeaturesCalled(std::string_view name, std::string_view operator_name);
 
 // The kernels of a row of LaunchFeatures(). REQUIRES: a valid convolution or product.

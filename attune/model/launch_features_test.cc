@@ -23,7 +23,7 @@ double Value(const FeatureSet& features, const KernelRow& row, const std::string
   return row.values[static_cast<size_t>(found - features.kernel.begin())];
 }
 
-// Of 300 blocks with 2 on each of 100 multiprocessors.
+// A launch of 300 blocks, with 2 on each of 100 multiprocessors.
 LaunchProfile SampleProfile() {
   LaunchProfile profile;
   profile.multiprocessors = 100;

@@ -1,5 +1,5 @@
-// What is known of the launches of an operation before it runs: from a dry run, from a kernel of
-// ours, from formulas, or nothing.
+// Launches of an operation as known before it runs: from a dry run, from a kernel of attune, from
+// formulas, or not at all.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace attune {
 
 struct KernelLaunch {
   std::string signature;  // The kernel's name, as the library calls it.
-  int64_t blocks = 0;     // Of the whole grid.
-  int64_t threads = 0;    // Of a block.
-  int64_t registers = 0;  // Of a thread.
+  int64_t blocks = 0;     // In the grid.
+  int64_t threads = 0;    // Per block.
+  int64_t registers = 0;  // Per thread.
   int64_t shared_bytes = 0;
   int64_t blocks_per_multiprocessor = 0;  // That fit at a time; 0 if it is not known.
 
@@ -24,15 +24,15 @@ struct LaunchProfile {
   std::vector<KernelLaunch> kernels;
   // How many there are, where that is all that is known; else 0.
   int64_t launches = 0;
-  // Of the device; 0 if it is not known.
+  // The device's number; 0 if it is not known.
   int64_t multiprocessors = 0;
-  // A dry run told it, so that whoever asks where no device is at hand does not know it.
+  // True if a dry run found the profile. A caller without a device cannot know it.
   bool needs_device = false;
 
   friend bool operator==(const LaunchProfile&, const LaunchProfile&) = default;
 };
 
-// Blocks over those that are resident at a time. At least one block is resident, whatever is known.
+// Blocks over those that are resident at a time. Assumes that at least one block is resident.
 double Waves(const KernelLaunch& launch, int64_t multiprocessors);
 
 // Extents of the tile that a kernel's name says, as "tilesize128x64x8" and "_128x64_16x4_" do;

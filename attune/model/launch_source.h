@@ -1,5 +1,4 @@
-// What is known of the launches of a candidate before it runs, whoever knows it. Models see what
-// was found, and no device.
+// Sources of a candidate's launches before it runs. Models see the launches, and no device.
 #pragma once
 
 #include <optional>
@@ -33,7 +32,7 @@ class LaunchSources final : public LaunchSource {
   const std::vector<const LaunchSource*> sources_;
 };
 
-// What `source` knows of a candidate that is one kernel; nothing of others.
+// Returns the launches that `source` knows of a candidate that is one kernel; nothing for others.
 std::optional<LaunchProfile> FindOneKernel(const LaunchSource& source, const Problem& problem,
                                            const Candidate& candidate);
 

@@ -1,4 +1,4 @@
-// What is known of launches: who is asked first, and what models make of it.
+// Known launches: the order of sources, and the use that models make of them.
 #include "attune/model/launch_source.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ using ::testing::SizeIs;
 const Target kGpu = {"cuda", "A", "sm_90", 132, {}};
 const Problem kProduct = Normalized(PackedGemm(64, 64, 64));
 
-// Nothing runs: what counts is what is told before that.
+// A dry run runs nothing: only the plan made before it counts.
 class IdleExecutable final : public Executable {
  public:
   size_t workspace_bytes() const override { return 100; }
@@ -64,7 +64,7 @@ class IdleSolver : public Solver {
   const SolverId id_;
 };
 
-// Tells 8 blocks of 128 threads, and 40 registers of what was built.
+// Plans 8 blocks of 128 threads, and reports 40 registers for built kernels.
 class PlanningSolver final : public IdleSolver, public LaunchPlanner {
  public:
   explicit PlanningSolver(bool is_dynamic) : IdleSolver("cuda.own") {
@@ -123,7 +123,7 @@ SolverList ListOf(std::unique_ptr<const Solver> first, std::unique_ptr<const Sol
   return solvers;
 }
 
-// Of one candidate, so many blocks for each row of the product.
+// Knows one candidate, with so many blocks for each row of the product.
 class RowLaunches final : public LaunchSource {
  public:
   explicit RowLaunches(std::string name, int kernels = 1)
@@ -175,7 +175,7 @@ TEST(PlannedLaunches, OfADynamicKernelAreKnownOnceItsCodeIsInTheCache) {
   EXPECT_FALSE(launches.Find(kProduct, Named("cuda.gone@1{}")).has_value());
 }
 
-// Its code for another size would be another one, so that nobody has it for a shape never seen.
+// Another size needs other code, so no cache holds the code of a shape never seen.
 TEST(PlannedLaunches, OfAKernelThatIsBuiltForItsSizeAreKnownWithoutItsCode) {
   const SolverList solvers = ListOf(std::make_unique<const PlanningSolver>(false),
                                     std::make_unique<const IdleSolver>("cuda.library"));
@@ -306,7 +306,7 @@ TEST(CandidateModel, AsksForTheLaunchesThatItWasFittedTo) {
   const std::vector<Prediction> asked = model->OfKnown(problem, both);
 
   EXPECT_NEAR(asked[0].median_ms, 6, 0.6);
-  EXPECT_EQ(asked[1], alone[1]);  // Of which nothing is known.
+  EXPECT_EQ(asked[1], alone[1]);  // The source does not know it.
   EXPECT_GT(alone[0].median_ms, 0);
 }
 

@@ -9,12 +9,12 @@
 namespace attune {
 namespace {
 
-// Of a column's length, below which it is taken for a combination of those before it.
+// Share of a column's length, below which it counts as a combination of the columns before it.
 constexpr double kDependent = 1e-11;
 
 // Sums that are added up side by side. Each is added up in the order of its rows, as it would be
-// alone, so that no bit of a model depends on this number; but an addition need not wait for the
-// one before it, which is what a sum alone spends its time on.
+// alone, so that no bit of a model depends on this number. An addition need not wait for the one
+// before it; a sum alone spends its time on that wait.
 constexpr size_t kSideBySide = 8;
 using Sums = std::array<double, kSideBySide>;
 using Columns = std::array<const double*, kSideBySide>;
@@ -45,7 +45,7 @@ Sums SquaresOf(size_t rows, const Columns& columns) {
 }
 
 double LargestOf(std::span<const double> values) {
-  Sums largest = {};  // Of every kSideBySide-th: the largest does not depend on the order.
+  Sums largest = {};  // Over every kSideBySide-th: the largest does not depend on the order.
   size_t i = 0;
   for (; i + kSideBySide <= values.size(); i += kSideBySide) {
     for (size_t t = 0; t < kSideBySide; ++t) {
@@ -174,7 +174,8 @@ void ReduceRows(Matrix& a, std::vector<double>& b) {
   b.resize(a.rows);
 }
 
-// The step from `x` towards `target` on `passive` that keeps all above 0, and who then leaves.
+// Takes the step from `x` towards `target` on `passive` that keeps all above 0. Removes those from
+// `passive` that reach 0.
 void StepBack(std::vector<double>& x, const std::vector<double>& target,
               std::vector<size_t>& passive) {
   double step = 1;
@@ -186,7 +187,7 @@ void StepBack(std::vector<double>& x, const std::vector<double>& target,
   for (size_t i = 0; i < passive.size(); ++i) {
     double& value = x[passive[i]];
     value += step * (target[i] - value);
-    // Those that ended the step are at 0 but for rounding.
+    // Values that the step brings to 0 are there but for rounding.
     if (target[i] <= 0 && value <= 1e-14 * std::abs(target[i]) + 1e-300) {
       value = 0;
     } else {
@@ -194,7 +195,7 @@ void StepBack(std::vector<double>& x, const std::vector<double>& target,
     }
   }
   if (stay.size() == passive.size()) {
-    // Rounding hid who it was: the one nearest to 0 that has to go there.
+    // Rounding hid which one reached 0: remove the one with the lowest target.
     size_t worst = 0;
     for (size_t i = 1; i < passive.size(); ++i) {
       if (target[i] < target[worst]) worst = i;

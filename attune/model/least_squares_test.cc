@@ -94,8 +94,8 @@ TEST(NonNegativeLeastSquares, NonNegativeCoefficientsAreRecovered) {
   }
 }
 
-// The conditions of Karush, Kuhn and Tucker are what "least" means here: no slope at coefficients
-// above 0, none upwards at those that are 0.
+// The optimum meets the conditions of Karush, Kuhn and Tucker: no slope at coefficients above 0,
+// none upwards at those that are 0.
 TEST(NonNegativeLeastSquares, WhatComesOutIsOptimal) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     const Matrix a = RandomColumns(15, {1, 1, 1, 1, 1, 1}, seed);

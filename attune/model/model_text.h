@@ -22,7 +22,7 @@ std::optional<size_t> ParseIndex(std::string_view text);
 
 // "KEYWORD 0x1p+0 0x1.8p-3\n".
 void AppendNumbers(std::string& text, std::string_view keyword, std::span<const double> values);
-// Whether `text` can stand at the end of a line of a model file.
+// True if `text` can stand at the end of a line of a model file.
 bool IsOneLine(std::string_view text);
 
 // "KEYWORD TEXT\n". REQUIRES: IsOneLine(value).
@@ -58,15 +58,15 @@ class ModelLines {
 
   bool AtEnd() const { return text_.empty(); }
   Result<std::string> Word(std::string_view keyword);
-  // At most `most`, whatever the file claims.
+  // At most `most`, because a file may claim any number.
   Result<size_t> Count(std::string_view keyword, size_t most);
-  // What AppendOptional() writes: whether the lines of the part follow.
+  // Reads the line of AppendOptional(). True if the lines of the part follow.
   Result<bool> IsThere(std::string_view keyword);
   // Finite ones, `count` of them.
   Result<std::vector<double>> Numbers(std::string_view keyword, size_t count);
-  // What spaces divide, at least one.
+  // Words between spaces, at least one.
   Result<std::vector<std::string_view>> Words(std::string_view keyword);
-  // "kDataLoss: Line N: <what>" for the line that was read last.
+  // "kDataLoss: Line N: <what>" for the last line read.
   Status Wrong(std::string_view what) const;
 
  private:

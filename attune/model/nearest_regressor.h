@@ -1,6 +1,6 @@
 // Nearest neighbours among the samples of an algorithm, by the logarithms of the features: each
 // neighbour's time is carried over in proportion to the roofline, and the nearer ones count more.
-// What to use while there are few samples.
+// For few samples.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ class NearestRegressor final : public Regressor {
  private:
   struct Point {
     uint32_t place = 0;
-    double log_ratio = 0;  // Of the time to the roofline's.
+    double log_ratio = 0;  // The time over the roofline's.
   };
   using Points = std::map<std::string, std::vector<Point>, std::less<>>;
 
   NearestRegressor() = default;
   static Result<Point> ReadPoint(ModelLines& lines, size_t places);
-  // Those of an algorithm, of all if it has none.
+  // Points of an algorithm; of all if it has none.
   const std::vector<Point>& PointsOf(std::string_view algorithm) const;
   static double LogRatioNear(const std::vector<Point>& points, std::span<const double> distances);
 

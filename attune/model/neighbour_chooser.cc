@@ -17,9 +17,10 @@ namespace {
 constexpr size_t kMostAlgorithms = 1 << 20;
 constexpr size_t kMostTrials = 1 << 24;
 constexpr double kHighestShare = 0.95;
-// Of one time over another: all that doubles can be, and no sum of a few of them is infinite.
+// Limit of a logarithm of a ratio of times: covers all doubles, and a sum of a few is finite.
 constexpr double kMostLog = 1500;
-// Of a problem that is asked about again: it outweighs all others, and nothing is divided by 0.
+// For a problem that equals a known one: that one outweighs all others, and nothing is divided by
+// 0.
 constexpr double kLeastSquaredDistance = 1e-6;
 
 }  // namespace

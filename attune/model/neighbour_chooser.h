@@ -1,8 +1,7 @@
-// Who is to be chosen for a problem, by how well each did on the problems nearest to it. A model of
-// time says how long a candidate would take, also of one that was never tried for such a problem:
-// among hundreds of candidates, each tried for a few problems, the quickest by prediction is mostly
-// one of those, and wrong (docs/design/0043-choosing-among-many.md). Here that it was not tried
-// counts against it.
+// Chooses for a problem by the results on the problems nearest to it. A model of time predicts a
+// candidate's time even if it was never tried for such a problem. Among hundreds of candidates,
+// each tried for a few problems, the quickest by prediction is mostly an untried one, and wrong
+// (docs/design/0043-choosing-among-many.md). Here an untried candidate loses.
 #pragma once
 
 #include <cstddef>
@@ -21,30 +20,31 @@ namespace attune {
 class NeighbourChooser {
  public:
   static constexpr size_t kNeighbours = 8;
-  // What takes part in place of a time for a neighbour that an algorithm was not tried for: so many
-  // times the best one's.
+  // Stands for the time at a neighbour that an algorithm was not tried for, as a multiple of the
+  // best time there.
   static constexpr double kUntried = 2;
-  // In so many places an algorithm has to have been tried for a range by its own errors.
+  // An algorithm needs this many places with a trial for a range by its own errors.
   static constexpr size_t kLeastForOwnRange = 5;
 
   struct Proposal {
     uint32_t algorithm = 0;  // In algorithms().
-    double time_ms = 0;      // Expected; at most kUntried times what the best one is expected to.
-    double high_ms = 0;      // Above nine of ten, if the best one takes what it is expected to.
+    double time_ms = 0;      // Expected; at most kUntried times the best one's expected time.
+    double high_ms = 0;      // Above nine of ten, if the best one takes its expected time.
   };
 
   // kInvalidArgument if `features` lack "flops" or "bytes".
   static Result<NeighbourChooser> Make(const FeatureSet& features);
 
-  // Forgets what it knew. Fails as Regressor::Fit() does.
+  // Forgets earlier samples. Fails as Regressor::Fit() does.
   Status Fit(std::span<const Sample> samples);
 
-  // Those of the samples, in order.
+  // Algorithms of the samples, in order.
   const std::vector<std::string>& algorithms() const { return algorithms_; }
 
-  // Those that were tried for a neighbour of `row`, whatever its algorithm, quickest first. An
-  // algorithm's time over the best one's is the geometric mean over the neighbours, each with the
-  // inverse of its squared distance for a weight. REQUIRES: Fit() succeeded or a file was read.
+  // Algorithms that were tried for a neighbour of `row`, without regard to the row's own, quickest
+  // first. An algorithm's time over the best one's is the geometric mean over the neighbours, each
+  // with the inverse of its squared distance for a weight. REQUIRES: Fit() succeeded or a file was
+  // read.
   std::vector<Proposal> Propose(const FeatureRow& row) const;
 
   void AppendText(std::string& text) const;
@@ -53,7 +53,7 @@ class NeighbourChooser {
  private:
   struct Trial {
     uint32_t algorithm = 0;
-    double log_over_best = 0;  // Of those that were tried there.
+    double log_over_best = 0;  // Over the best of those that were tried there.
   };
   struct Neighbour {
     uint32_t place = 0;
@@ -66,7 +66,7 @@ class NeighbourChooser {
                                              std::optional<uint32_t> left_out);
   // By algorithm; nothing for one that none of `neighbours` was tried with.
   std::vector<std::optional<double>> LogsOverBest(std::span<const Neighbour> neighbours) const;
-  // Fills high_logs_: each place is asked about without what was tried there.
+  // Fills high_logs_: each place is predicted without its own trials.
   void LearnRanges();
   void TakeTrials(std::span<const Sample> samples, std::span<const uint32_t> places);
   static Result<Trial> ReadTrial(ModelLines& lines, size_t algorithms);
@@ -76,7 +76,7 @@ class NeighbourChooser {
   std::vector<std::string> algorithms_;
   std::vector<std::vector<Trial>> trials_;      // By place, in the order of algorithms.
   std::vector<double> log_best_over_roofline_;  // By place.
-  // By algorithm: the 95th hundredth of log(time over best) - what was expected of it, 0 at least.
+  // By algorithm: the 95th percentile of log(time over best) minus its expected value, 0 at least.
   std::vector<double> high_logs_;
 };
 

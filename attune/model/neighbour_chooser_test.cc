@@ -1,4 +1,4 @@
-// Choosing by neighbours: what was tried near, and that it was not.
+// Choosing by neighbours: trials nearby count, and so does their absence.
 #include "attune/model/neighbour_chooser.h"
 
 #include <cmath>
@@ -65,10 +65,10 @@ TEST(NeighbourChooser, LeavesAloneWhoWasNotTriedNear) {
 }
 
 TEST(NeighbourChooser, PutsWhoWasTriedForFewOfTheNeighboursBehind) {
-  // "great" is the best of the one neighbour of eight that it was tried for, and by less than what
-  // all the others say against it.
+  // "great" is the best of the one neighbour of eight that it was tried for. That gain is smaller
+  // than the loss at all the others.
   EXPECT_EQ(NamesAt(FittedChooser(TimesOfTuning()), std::exp2(15.17)).front(), "usual");
-  // Of the problem itself its one time says more than all neighbours.
+  // The one time of the problem itself outweighs all neighbours.
   EXPECT_EQ(NamesAt(FittedChooser(TimesOfTuning()), std::exp2(15)).front(), "great");
 }
 

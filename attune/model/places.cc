@@ -67,7 +67,7 @@ std::vector<double> Places::SquaredDistancesFrom(std::span<const double> values)
   return distances;
 }
 
-// Candidates of one problem share its place, whose values are most of a file.
+// Candidates of one problem share its place, because the values of places are most of a file.
 void Places::AppendText(std::string& text) const {
   AppendNumbers(text, "spreads", spreads_);
   AppendCount(text, "places", values_.size());

@@ -1,5 +1,5 @@
-// Where problems stand: points in the space of the logarithms of their features, each feature in
-// units of its spread. What neighbours are looked for among.
+// Points of problems in the space of the logarithms of their features, each feature in units of its
+// spread. Neighbours are searched among these.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 
 namespace attune {
 
-// A time with what is known of its error: nine of ten times lie between `low_ms` and `high_ms`.
+// A time with the range of its error: nine of ten times lie between `low_ms` and `high_ms`.
 struct Prediction {
   double median_ms = 0;  // Above 0.
   double low_ms = 0;
@@ -25,10 +25,10 @@ class Regressor {
  public:
   virtual ~Regressor() = default;
 
-  // What a model file calls it: "nnls", "boosted".
+  // The name in a model file: "nnls", "boosted".
   virtual std::string_view name() const = 0;
 
-  // Forgets what it knew and learns from `samples`. kInvalidArgument for samples that do not fit
+  // Forgets earlier samples and learns from `samples`. kInvalidArgument for samples that do not fit
   // the features, or whose times are not above 0; kFailedPrecondition for too few.
   virtual Status Fit(std::span<const Sample> samples) = 0;
 
@@ -36,12 +36,12 @@ class Regressor {
   // many results as rows; rows of the features that the model was made for.
   virtual void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const = 0;
 
-  // What Predict() says of `row` by each of `algorithms`, whatever its own is, with what they have
-  // in common computed once: how a program that is served asks.
+  // Predicts `row` by each of `algorithms` instead of its own, and computes their common part once.
+  // Programs in production ask in this way.
   virtual void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
                            std::span<double> median_ms) const;
 
-  // Appends what ReadFrom() needs to be the same model, as lines (docs/formats/model.md).
+  // Appends the lines from which ReadFrom() makes the same model (docs/formats/model.md).
   virtual void AppendText(std::string& text) const = 0;
 
   // A model of the same kind and settings that has learnt nothing.
@@ -51,7 +51,7 @@ class Regressor {
 // The one row's median.
 double PredictOne(const Regressor& regressor, const FeatureRow& row);
 
-// What is wrong with samples of `features`, naming the sample.
+// Fails for samples that do not fit `features`, and names the sample.
 Status CheckSamples(std::span<const Sample> samples, const FeatureSet& features);
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// What all regressors have to do, and what each does besides.
+// Duties of all regressors, and extras of each.
 #include "attune/model/regressor.h"
 
 #include <cmath>
@@ -38,7 +38,7 @@ double MeanLogError(const Regressor& model, const std::vector<Sample>& samples) 
   return sum / static_cast<double>(samples.size());
 }
 
-// Exactly what it says of each row by itself.
+// Expects exactly the predictions of each row by itself.
 void ExpectEachIsAsAlone(const Regressor& model, FeatureRow row,
                          const std::vector<std::string_view>& algorithms) {
   std::vector<double> each(algorithms.size());
@@ -156,7 +156,7 @@ TEST(KernelRegressor, TheSumOfARowHasItsTimeAndItsLongestKernel) {
 
 TEST(KernelRegressor, KernelsOfWhatWasTimedAsAWholeShareItsTime) {
   std::vector<Sample> samples = SampleTimes(100, 0, 3);
-  // Nobody timed a kernel, and one of them never runs alone.
+  // No kernel was timed, and one of them never runs alone.
   for (Sample& sample : samples) sample.kernel_times_ms.clear();
   KernelRegressor model(SampleFeatures());
   ASSERT_TRUE(model.Fit(samples).ok());
@@ -164,7 +164,7 @@ TEST(KernelRegressor, KernelsOfWhatWasTimedAsAWholeShareItsTime) {
   for (const Sample& sample : SampleTimes(20, 0, 4)) {
     EXPECT_NEAR(PredictOne(model, sample.row) / sample.time_ms, 1, 0.05);
   }
-  // Of the whole alone no time is known so well, as its launch does not say which kernel runs.
+  // From the whole alone times are predicted worse, because its launch does not name the kernel.
   for (Sample& sample : samples) sample.row.kernels.clear();
   KernelRegressor of_wholes(SampleFeatures());
   ASSERT_TRUE(of_wholes.Fit(samples).ok());
@@ -222,7 +222,7 @@ TEST(NearestRegressor, ARowThatWasMeasuredHasItsTime) {
   }
 }
 
-// Times that no sum of the features has: trees on what the sum leaves are better than the sum.
+// No sum of the features has these times: trees on the residuals are better than the sum.
 TEST(BoostedRegressor, CorrectsWhatTheSumOfFeaturesCannotSay) {
   const auto with_steps = [](std::vector<Sample> samples) {
     for (Sample& sample : samples) {

@@ -1,5 +1,5 @@
-// The convolutions that SEER is about: square images and filters, fp32, NCHW, and what its
-// published program did that was wrong.
+// The convolutions of SEER: square images and filters, fp32, NCHW; and the errors of its published
+// program.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ struct Layer {
   int64_t w = 1;  // Width and height of the input.
   int64_t k = 1;  // Output channels.
   int64_t p = 1;  // Width and height of the output.
-  int64_t f = 1;  // Of the filter.
+  int64_t f = 1;  // The filter's.
   int64_t s = 1;  // Stride.
   int64_t pad = 0;
 
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
-// What tells layers apart: all but the output, which follows.
+// Distinguishes layers: all but the output, which follows.
 using LayerKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
 inline LayerKey KeyOf(const Layer& x) { return {x.n, x.c, x.w, x.k, x.f, x.s, x.pad}; }
 
@@ -35,10 +35,11 @@ inline constexpr int kAlgorithms = 8;
 
 // The README has Winograd at 4 and 5 and the FFTs at 6 and 7.
 enum class AlgorithmOrder { kCudnn, kReadme };
-// cuDNN's number of what `order` calls `number`. REQUIRES: 0 <= number < kAlgorithms.
+// Returns cuDNN's number for the one that `order` calls `number`. REQUIRES: 0 <= number <
+// kAlgorithms.
 int CudnnNumber(int number, AlgorithmOrder order);
 
-// How to do what the published program got wrong. docs/models.md has the list.
+// Corrects or repeats the errors of the published program. docs/models.md has the list.
 enum class Rules { kFixed, kAsPublished };
 
 // How a kernel spends its time.

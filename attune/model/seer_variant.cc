@@ -31,7 +31,7 @@ constexpr std::array<Variant, 16> kVariants = {{
 
 double Number(int64_t x) { return static_cast<double>(x); }
 
-// Of counts whose products can be more than 64 bits hold: extents are up to 2^20 each.
+// Takes doubles: products of counts can exceed 64 bits, because extents are up to 2^20 each.
 double Ceil(double a, int64_t b) { return std::ceil(a / Number(b)); }
 
 double WinogradBlocks(const Variant& variant, const Layer& x) {

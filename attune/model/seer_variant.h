@@ -29,7 +29,7 @@ const Variant* FindVariant(std::string_view name);
 // Those of an algorithm, in order. Those of algorithm 7 are of one filter: of `filter`.
 std::vector<const Variant*> VariantsOf(int algorithm, int64_t filter);
 
-// Processors of a Titan Xp, whose resident blocks the published program has everywhere.
+// Processors of a Titan Xp. The published program assumes its resident blocks on every device.
 inline constexpr int64_t kTitanXpProcessors = 30;
 
 // The layer as a variant computes it: 128x32 of algorithm 1 pads to 32 output channels. As

@@ -14,7 +14,7 @@ namespace attune {
 // how often 2 divides them. kUnsupported, with the name, for an operator that attune does not know.
 Result<FeatureSet> ShapeFeatures(std::string_view operator_name);
 
-// The operator whose features are called `name`. kUnsupported if there is none.
+// Returns the operator of the features called `name`. kUnsupported if there is none.
 Result<std::string_view> OperatorOfFeatures(std::string_view name);
 
 // A row of these features. REQUIRES: a valid problem of a known operator.

@@ -1,4 +1,4 @@
-// Launches by SEER's tile formulas, where nobody knows more.
+// Launches by SEER's tile formulas, where no other source knows more.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace attune {
 
-// Of cuDNN's legacy algorithm 1 (implicit product with precomputed indices), the only one whose
-// tile follows from the layer by itself: forward, square, f32 without tensor cores, NCHW. The
-// signature is SEER's name of the variant. How many blocks fit is not known: SEER's are those of a
-// Titan Xp. Thread-safe.
+// Knows cuDNN's legacy algorithm 1 (implicit product with precomputed indices) alone, because only
+// its tile follows from the layer by itself: forward, square, f32 without tensor cores, NCHW. The
+// signature is SEER's name of the variant. The number of blocks that fit is unknown: SEER's are
+// those of a Titan Xp. Thread-safe.
 class TiledLaunches final : public LaunchSource {
  public:
   explicit TiledLaunches(const Target& target) : multiprocessors_(target.compute_units) {}

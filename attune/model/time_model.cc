@@ -27,12 +27,12 @@ constexpr size_t kMostNames = 1 << 20;
 constexpr double kLowShare = 0.05;
 constexpr double kHighShare = 0.95;
 constexpr double kWidestLog = 20;
-// An algorithm of fewer configurations takes what was chosen over all, and one of fewer than the
-// second is not known. One configuration may be there several times, with launches and without:
-// that says no more of others.
+// An algorithm of fewer configurations takes the choice over all, and one of fewer than the second
+// is not known. One configuration may be there several times, with launches and without: the copies
+// say no more of others.
 constexpr size_t kLeastToChoose = 20;
 constexpr size_t kLeastToKnow = 5;
-// Trees on the time itself differ more from seed to seed than those on what another model left.
+// Trees on the time itself differ more from seed to seed than those on the residuals of a model.
 constexpr int kBagsOfTime = 3;
 constexpr int kBagsOfResidual = 1;
 

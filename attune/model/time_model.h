@@ -20,8 +20,8 @@ namespace attune {
 
 class TimeModel {
  public:
-  // Of the range of an error where the kernels of a row were never seen, against the one that was
-  // measured on known ones: such a row is measured rather than believed.
+  // Error range of a row with unseen kernels, relative to the one measured on known kernels. Such a
+  // row is measured rather than believed.
   static constexpr double kWiderWhenUnseen = 3;
 
   // REQUIRES: members, all made for `features`.
@@ -39,8 +39,8 @@ class TimeModel {
   // than one in a hundred configs of a library gets.
   static Result<TimeModel> ForChoosingAmongMany(const FeatureSet& features);
 
-  // Lets Fit() keep a chooser(), for samples of so few configurations that neighbours can be looked
-  // for among all while somebody waits, and of more than a choice takes neighbours.
+  // Lets Fit() keep a chooser() for samples of a suitable number of configurations: few enough to
+  // search them all for neighbours while a caller waits, and more than the neighbours of a choice.
   void MayChooseByNeighbours() { may_choose_by_neighbours_ = true; }
 
   // Holds every fifth of the configurations out in turn, chooses for each algorithm the member, or
@@ -52,20 +52,20 @@ class TimeModel {
   // REQUIRES: as of Regressor::Predict().
   void Predict(std::span<const FeatureRow> rows, std::span<Prediction> predictions) const;
 
-  // What Predict() says of `row` by each of `algorithms`, whatever its own is.
+  // Predicts `row` by each of `algorithms` instead of its own.
   void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
                    std::span<Prediction> predictions) const;
 
-  // What was chosen for an algorithm: "nnls", "nnls+boosted_time". For one that was seldom or never
-  // seen, what was chosen over all.
+  // Names the choice for an algorithm: "nnls", "nnls+boosted_time". An algorithm that was seldom or
+  // never seen has the choice over all.
   std::string ChosenFor(const std::string& algorithm) const;
 
-  // Those that it was fitted to in five configurations or more, in order. Those of twenty or more
+  // Algorithms that were fitted in five configurations or more, in order. Those of twenty or more
   // have a choice of their own.
   std::vector<std::string> algorithms() const;
 
-  // Who is to be chosen where what neighbours say takes less than the least predicted time does, on
-  // the held-out configurations (chooser_trial.h). Null elsewhere: the least predicted time.
+  // Not null if choices by neighbours take less time on the held-out configurations than those by
+  // minimum predicted time (chooser_trial.h). Null: choose by minimum predicted time.
   const NeighbourChooser* chooser() const { return chooser_.has_value() ? &*chooser_ : nullptr; }
 
   const FeatureSet& features() const { return features_; }
@@ -91,7 +91,7 @@ class TimeModel {
   Result<LogErrors> HeldOutErrors(std::span<const Sample> samples, ChooserTrial* trial) const;
   Status FitChooser(std::span<const Sample> samples, const ChooserTrial& trial);
   const Choice& ChoiceFor(std::string_view algorithm) const;
-  // Of rows whose kernels were never seen the range is wider.
+  // Widens the range for rows whose kernels were never seen.
   static Prediction Answer(const Choice& choice, double median_ms, bool is_unseen);
   bool IsUnseen(const FeatureRow& row) const;
 

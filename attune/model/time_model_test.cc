@@ -131,7 +131,7 @@ TEST(TimeModel, ChoosesByNeighboursWhereMostWereNeverTried) {
   EXPECT_EQ(*ModelText(*read, kOrigin, {}), *text);
 }
 
-// Sums tell of every problem who is quicker, which neighbours far from it do not.
+// Sums rank candidates right for every problem; neighbours far from it do not.
 TEST(TimeModel, ChoosesByPredictedTimesWhereTheyAreRight) {
   std::vector<Sample> samples = SampleTimes(60, 0, 1);
   for (Sample& sample : samples) {
