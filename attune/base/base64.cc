@@ -23,7 +23,7 @@ std::optional<std::string> FromBase64(std::string_view text) {
                                       reinterpret_cast<const unsigned char*>(text.data()),
                                       static_cast<int>(text.size()));
   if (decoded < 0) return std::nullopt;
-  // It counts what stands for nothing.
+  // EVP_DecodeBlock() counts padding as bytes.
   size_t padding = 0;
   while (padding < 2 && text[text.size() - 1 - padding] == '=') ++padding;
   bytes.resize(static_cast<size_t>(decoded) - padding);

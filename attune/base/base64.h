@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648, with padding), for what has no room for every byte.
+// Bytes as text (RFC 4648, with padding), for formats that do not hold every byte.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace attune {
 
 std::string ToBase64(std::string_view bytes);
-// Nothing for what ToBase64 would not write.
+// Nothing for text that ToBase64 would not write.
 std::optional<std::string> FromBase64(std::string_view text);
 
 }  // namespace attune

@@ -46,8 +46,8 @@ Result<std::string> ContentOf(const UniqueFd& file) {
   return text;
 }
 
-// Who prints without end fills memory: beyond what can be read, what is printed leads nowhere. A
-// pipe would bound it as well, and mix the long writes of threads.
+// Output without end would fill memory: beyond the limit of ContentOf(), descriptor 1 leads
+// nowhere. A pipe would bound it as well, and mix the long writes of threads.
 void EndGrowth(const std::stop_token& stop, int file) {
   constexpr std::chrono::milliseconds kBetweenLooks{5};
   std::mutex mutex;
@@ -62,7 +62,7 @@ void EndGrowth(const std::stop_token& stop, int file) {
   if (nowhere.valid()) ::dup2(nowhere.get(), STDOUT_FILENO);
 }
 
-// `work`, while what it writes to descriptor 1 is bounded.
+// Does `work` while its output to descriptor 1 is bounded.
 Status DoBounded(const std::function<Status()>& work, int file) {
   std::jthread watch;
   try {
@@ -79,10 +79,10 @@ Status DoBounded(const std::function<Status()>& work, int file) {
 Result<std::string> CaptureOutput(const std::function<Status()>& work) {
   const UniqueFd caught(::memfd_create("attune-printed", MFD_CLOEXEC));
   const UniqueFd before(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-  // What threads write at the same time would lie over each other: memory files do not lock their
-  // position.
+  // Without O_APPEND, simultaneous writes of threads would overwrite each other: memory files do
+  // not lock their position.
   const bool appends = caught.valid() && ::fcntl(caught.get(), F_SETFL, O_APPEND) == 0;
-  // What was written before goes to where it was meant to.
+  // Earlier output still goes to its destination.
   (void)std::fflush(stdout);
   if (!appends || !before.valid() || ::dup2(caught.get(), STDOUT_FILENO) < 0) {
     return CannotCapture();

@@ -1,4 +1,4 @@
-// What a piece of work writes to standard output, caught on its way.
+// Captures the standard output of a piece of work.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace attune {
 
 inline constexpr size_t kMaxCapturedBytes = 1 << 20;
 
-// Does `work` while descriptor 1 of this process leads to memory, and gives what came there, from C
-// streams, too; afterwards it leads to where it did. What other threads write meanwhile is caught
-// with it. The error of `work` if it has one; kResourceExhausted for more than kMaxCapturedBytes,
-// of which soon no more is kept.
+// Does `work` while descriptor 1 of this process leads to memory, and returns the output, including
+// that of C streams. Afterwards the descriptor leads to its former destination. Captures output of
+// other threads, too. Returns the error of `work` if it has one; kResourceExhausted for more than
+// kMaxCapturedBytes, beyond which it soon stops keeping output.
 Result<std::string> CaptureOutput(const std::function<Status()>& work);
 
 }  // namespace attune

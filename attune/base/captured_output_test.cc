@@ -80,7 +80,7 @@ TEST(CaptureOutputTest, MoreThanCanBeReadIsNoText) {
   EXPECT_EQ(too_much.status().code(), StatusCode::kResourceExhausted);
 }
 
-// Memory holds what is printed, and a kernel may print without end.
+// Memory holds the output, and a kernel may print without end.
 TEST(CaptureOutputTest, OfWhatIsPrintedWithoutEndSoonNoMoreIsKept) {
   constexpr int kMostMiB = 1024;
   int written_mib = 0;

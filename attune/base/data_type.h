@@ -22,8 +22,8 @@ size_t SizeBytes(DataType type);
 // Unit round-off of one rounding to `type` (2^-24 for f32); 0 for integers.
 double UnitRoundoff(DataType type);
 
-// What a solver may do to its inputs before it multiplies. A faster mode is another problem, never
-// a faster answer to the same one.
+// Permitted changes of the inputs before a solver multiplies. A faster mode is another problem,
+// never a faster answer to the same one.
 enum class MathMode {
   // Products of the inputs as stored, accumulated in f32 or wider; those of f8 in 13 bits over some
   // 128 terms and then in f32, because tensor cores have no other way ("strict").

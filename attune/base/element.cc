@@ -38,8 +38,7 @@ inline uint16_t UniformF16(uint64_t random) {
   return F16FromFloat(std::copysign(magnitude, value));
 }
 
-// What the bits of an f8 type are: a sign, exponents with a bias, a mantissa, and the largest
-// number.
+// The layout of an f8 type: a sign, exponents with a bias, a mantissa, and the largest number.
 struct ByteFormat {
   int mantissa_bits;
   int bias;

@@ -1,4 +1,4 @@
-// Elements of every type as bytes: what f16, bf16 and f8 mean, without hardware support for them.
+// Elements of every type as bytes: values of f16, bf16 and f8 without hardware support for them.
 #pragma once
 
 #include <cstddef>

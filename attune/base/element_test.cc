@@ -126,7 +126,7 @@ TEST(ElementTest, GeneratedNumbersAreSignedNeverZeroAndWithinOne) {
     EXPECT_NEAR(sum / kCount, 0, 0.0164) << Name(type);
     EXPECT_NEAR(square / kCount, 1.0 / 3, 0.0085) << Name(type);
     const size_t distinct = std::set<double>(values.begin(), values.end()).size();
-    // Of e4m3, 6 binades of 8 numbers, and 1; of e5m2 some of 14 binades of 4.
+    // For e4m3, 6 binades of 8 numbers, and 1; for e5m2 some of 14 binades of 4.
     const size_t least = type == DataType::kF8E4M3 ? 98 : type == DataType::kF8E5M2 ? 80 : 251;
     EXPECT_GE(distinct, least) << Name(type);
   }

@@ -95,7 +95,7 @@ void ExitGate::Guard() {
 }
 
 bool ExitGate::Enter() {
-  // Either this sees that the gate is closed, or who closes it sees this pass.
+  // Either this sees that the gate is closed, or the closing thread sees this pass.
   CounterOfThisThread().inside.fetch_add(1);
   ++passes_of_this_thread;
   if (!is_closed.load()) [[likely]]

@@ -18,8 +18,8 @@
 namespace attune {
 namespace {
 
-// Whether `path` is something that has to be written in place: renaming a file over a device would
-// take the device away from everybody.
+// True if `path` must be written in place: a file renamed over a device would take the device away
+// from all processes.
 bool IsWrittenInPlace(const std::filesystem::path& path) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
@@ -37,7 +37,7 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
   temporary += fmt::format(".tmp.{}", ::getpid());
   {
     UniqueFd fd = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    // What is said names `path`: nobody has heard of the temporary one.
+    // Messages name `path`: users do not know the temporary file.
     if (!fd.valid()) return SystemError("create", path);
     Status status = WriteAll(fd.get(), content, path);
     if (status.ok() && ::fsync(fd.get()) != 0) status = SystemError("sync", path);

@@ -13,7 +13,7 @@ namespace attune {
 inline constexpr size_t kLargestFileBytes = size_t{1} << 30;
 
 // The whole content. Fails with kNotFound, kUnavailable with the system's reason, or
-// kResourceExhausted for what is longer than `max_bytes`, because a device may never end.
+// kResourceExhausted for more than `max_bytes`, because a device may never end.
 Result<std::string> ReadFile(const std::filesystem::path& path,
                              size_t max_bytes = kLargestFileBytes);
 
@@ -27,20 +27,20 @@ Result<std::string> ReadFileAtOnce(const std::filesystem::path& path,
 Result<std::string> ReadAll(int fd, const std::filesystem::path& path,
                             size_t max_bytes = kLargestFileBytes);
 
-// The first line without its end, for the files in which the system says what it is; empty where
-// there is none or it cannot be read, which there means that the system does not say.
+// The first line without its end, for the files in which the system reports facts. Empty if there
+// is no such file or line or it cannot be read: the system does not report the fact.
 std::string FirstLine(const std::filesystem::path& path);
 
 // Writes a temporary file beside `path`, syncs it and renames it over `path`. Mode 0644 less the
-// umask. A symbolic link stays and the file that it names is replaced. What exists and is no
+// umask. A symbolic link stays and the file that it names is replaced. Anything there that is no
 // regular file (a device, a pipe, an open file of a process) is opened and written as it is.
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 // Writes all of `content` to the open file `fd`, which `path` names in the message.
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
-// Whether the open file `fd` is still what `path` names, and no link: whoever had its lock before
-// may have put another one in its place.
+// True if `path` still names the open file `fd` and is no link. A process that held its lock
+// earlier may have put another file in its place.
 bool IsNamed(int fd, const std::filesystem::path& path);
 
 // `path` as it is without a slash behind it, which would have a link followed and makes the folder

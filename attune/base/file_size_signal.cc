@@ -30,7 +30,7 @@ SignalHeld::~SignalHeld() {
   const int kept = errno;
   const sigset_t set = SetOf(signal_);
   constexpr timespec kNoWait = {};
-  // It is sent to the thread that writes, so it is taken here before anybody else could have it.
+  // The signal goes to the thread that writes, so this takes it before any other code can.
   if (!was_pending_ && IsPending(signal_)) (void)::sigtimedwait(&set, nullptr, &kNoWait);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   errno = kept;

@@ -1,4 +1,4 @@
-// What looks like a file: links, pipes, devices; and what never ends.
+// Paths that look like files: links, pipes, devices; and files that never end.
 #include "attune/base/file.h"
 
 #include <fcntl.h>

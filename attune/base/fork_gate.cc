@@ -11,13 +11,13 @@
 namespace attune {
 namespace {
 
-// Of the gates that live, those of this thread: it does not wait for itself.
+// The live gates of this thread: it does not wait for itself.
 thread_local int gates_of_this_thread = 0;
 
 }  // namespace
 
-// The one place that all threads share with fork(). Never destroyed, because threads that nobody
-// waits for may leave it at exit.
+// The one place that all threads share with fork(). Never destroyed, because threads that no code
+// joins may leave it at exit.
 class Gatekeeper {
  public:
   static Gatekeeper& OfThisProcess() {
@@ -69,7 +69,7 @@ class Gatekeeper {
         });
   }
 
-  // Leaves the mutex locked, so that nobody enters before the fork is over.
+  // Leaves the mutex locked, so that no thread enters before the fork is over.
   void BeforeFork() {
     std::unique_lock<std::mutex> lock(mutex_);
     (void)has_left_.wait_for(lock, ForkGate::kLongestWait,
@@ -91,7 +91,7 @@ class Gatekeeper {
   static inline constinit thread_local int handlers_in_fork = 0;
 
   std::mutex mutex_;  // Guards the rest.
-  int count_ = 0;     // Of the gates that live.
+  int count_ = 0;     // Live gates.
   std::condition_variable has_left_;
   std::vector<ForkWatcher*> watchers_;
 };

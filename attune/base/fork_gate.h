@@ -6,13 +6,13 @@
 
 namespace attune {
 
-// A child has the memory of its parent, but of its threads only the one that forked: a lock that
-// another one holds at that moment is never let go in the child. While a ForkGate lives, a fork()
+// A child has the memory of its parent, but of its threads only the one that forked: the child
+// never releases a lock that another thread holds at that moment. While a ForkGate lives, a fork()
 // of another thread waits for its end, at most kLongestWait; while a fork() is in progress, the
 // constructor waits. May be nested. Thread-safe.
 //
-// For work that is short and calls what keeps locks of its own: loading a library, creating
-// something with it. Processes that posix_spawn() starts do not wait, because they copy nothing.
+// For short work that calls code with locks of its own: loading a library, creating an object with
+// it. Processes that posix_spawn() starts do not wait, because they copy nothing.
 class ForkGate {
  public:
   static constexpr std::chrono::milliseconds kLongestWait{1000};
@@ -35,7 +35,7 @@ class ForkWatcher {
   using Before = std::function<void()>;
   using After = std::function<void(bool is_child)>;  // In the parent, and in the child.
 
-  // `before` runs before what libraries do that were loaded earlier.
+  // `before` runs before the handlers of libraries that were loaded earlier.
   ForkWatcher(Before before, After after);
   ~ForkWatcher();
   ForkWatcher(const ForkWatcher&) = delete;

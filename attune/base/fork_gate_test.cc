@@ -27,7 +27,7 @@ constexpr bool kForksBesideThreads = false;
 constexpr bool kForksBesideThreads = true;
 #endif
 
-// What `body` returned in a forked child; -1 if the child died.
+// Returns the result of `body` in a forked child; -1 if the child died.
 int InChild(const std::function<int()>& body) {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(body());
@@ -38,7 +38,7 @@ int InChild(const std::function<int()>& body) {
 
 using GateOfAnotherThread = HeldByAnotherThread<ForkGate>;
 
-// Handlers of fork() have no context. Null: nobody waits for one.
+// Global, because handlers of fork() have no context. Null: no thread waits for one.
 std::latch* has_begun_to_fork = nullptr;
 
 void NoteFork() {
@@ -75,7 +75,7 @@ TEST(ForkGateTest, AForkWaitsNoLongerThanItMay) {
   GateOfAnotherThread other;
 
   const auto begin = Clock::now();
-  // A gate of the child's own does not wait for what the child does not have.
+  // A gate of the child's own does not wait for threads that the child lacks.
   EXPECT_EQ(InChild([] {
               const ForkGate gate;
               const auto begun = Clock::now();

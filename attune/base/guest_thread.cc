@@ -141,8 +141,8 @@ class TrialThreads {
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
-// Detects what the counts do not show: a seccomp filter, stacks too small for the thread-local data
-// of the program, or a cgroup that is not mounted here.
+// Detects limits that the counts do not show: a seccomp filter, stacks too small for the
+// thread-local data of the program, or a cgroup that is not mounted here.
 Status TryThreads(int count) {
   const SignalsBlocked signals;
   TrialThreads threads;
@@ -215,7 +215,7 @@ void* RunBody(void* argument) {
 constinit thread_local int team_of_this_thread = 1;
 
 bool PrepareForExceptions() {
-  // glibc ends the process if it cannot allocate what the next line needs.
+  // glibc ends the process if it cannot allocate the memory for the next line.
   constexpr size_t kPlentyBytes = 16384;
   void* const probe = std::malloc(kPlentyBytes);
   if (probe == nullptr) return false;
@@ -265,7 +265,7 @@ bool GuestThread::Start(std::function<void()> body, size_t stack_bytes) try {
     (void)Refuse(1, std::strerror(error));
     return false;
   }
-  // The program cannot lock its memory until the thread has what it needs.
+  // The caller waits, so it cannot lock the memory of the program before the thread is prepared.
   start.answered.acquire();
   is_joinable_ = true;
   if (start.is_prepared) return true;

@@ -52,8 +52,8 @@ class GuestThread {
   static constexpr size_t kStackBytes = size_t{8} << 20;
   // False if Start() failed less than a second ago and would fail again. Costs one clock read.
   static bool MayStart();
-  // False if the program leaves too little of what optional work needs: address space, or system
-  // calls (HasNewCallFilter()). Then such a thread does nothing more. Takes some microseconds.
+  // False if the program leaves too little for optional work: address space, or system calls
+  // (HasNewCallFilter()). Then such a thread does nothing more. Takes some microseconds.
   static bool MayGoOn();
 
   bool joinable() const { return is_joinable_; }

@@ -10,7 +10,7 @@
 
 namespace attune {
 
-// Whether `bytes` begin as gzip's files do.
+// True if `bytes` begin like a gzip file.
 bool IsGzip(std::string_view bytes);
 
 // The content of `bytes`, which may be several packed files one after the other. kDataLoss if they

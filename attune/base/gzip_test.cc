@@ -34,7 +34,7 @@ TEST(GunzipTest, EveryPrefixIsCutOff) {
 
 TEST(GunzipTest, ADamagedByteIsSeen) {
   std::string damaged = kHello;
-  damaged[19] ^= 1;  // Of the checksum.
+  damaged[19] ^= 1;  // In the checksum.
 
   EXPECT_EQ(Gunzip(damaged).status().code(), StatusCode::kDataLoss);
 }

@@ -33,8 +33,9 @@ void NoteStandardStreams();
 // True if descriptor 1 or 2 still is the file that it was at the start.
 bool IsAsAtStart(int descriptor);
 
-// Writes `text` if IsAsAtStart(), in one write unless it is longer than PIPE_BUF. Drops what the
-// reader does not take within a few milliseconds, because a full pipe must not stop the program.
+// Writes `text` if IsAsAtStart(), in one write unless it is longer than PIPE_BUF. Drops the rest if
+// the reader does not take it within a few milliseconds, because a full pipe must not stop the
+// program.
 void WriteToHost(int descriptor, std::string_view text);
 
 // Returns true if no process of this tree has made the complaint yet, and marks it as made.

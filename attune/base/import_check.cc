@@ -146,7 +146,7 @@ class ImportCheck {
     return after != objects_.begin() && after[-1].contains(address) ? &after[-1] : nullptr;
   }
 
-  // The library that has to define this function. Null if none has.
+  // The library that must define this function. Null if none must.
   Library* DefinerOf(const char* name) {
     for (Library& library : libraries_) {
       const ElfW(Sym)* symbol = library.object.Find(name);

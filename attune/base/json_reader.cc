@@ -89,7 +89,7 @@ size_t BeginOfToken(std::string_view json, size_t end) {
     const size_t begin = at;
     at = EndOfQuoted(json, begin);
     if (at == end) return begin;
-    if (at > end) return end - 1;  // Of a quoted text only what is wrong in it.
+    if (at > end) return end - 1;  // Inside a quoted text: the faulty byte alone.
   }
   size_t begin = end - std::min<size_t>(end, 1);
   while (begin > 0 && !EndsToken(json, begin) && !EndsToken(json, begin - 1)) --begin;

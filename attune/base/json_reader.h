@@ -46,7 +46,7 @@ struct JsonEnd {
 };
 
 struct OpenJson {
-  nlohmann::ordered_json document;  // Also what is there of values that have not ended.
+  nlohmann::ordered_json document;  // Includes the parts of unended values.
   std::optional<JsonEnd> end;       // Nothing: the document is whole.
 };
 

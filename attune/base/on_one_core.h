@@ -5,8 +5,8 @@
 
 namespace attune {
 
-// From the constructor to the destructor this thread stays on the core that it is on. What the
-// system refuses leaves it where it may be.
+// From the constructor to the destructor this thread stays on its present core. If the system
+// refuses, the thread may still move.
 class OnOneCore {
  public:
   OnOneCore() {

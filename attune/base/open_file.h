@@ -10,7 +10,7 @@
 
 namespace attune {
 
-// open(2) with O_CLOEXEC, and never as descriptor 0, 1 or 2: what the program prints would land in
+// open(2) with O_CLOEXEC, and never as descriptor 0, 1 or 2: output of the program would land in
 // the file. Invalid with the reason in errno.
 UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = 0);
 

@@ -31,7 +31,7 @@ void OutageLog::Fails(std::string_view what, const Status& failure, int64_t now_
   const std::lock_guard lock(mutex_);
   is_any_away_ = true;
   Outage& outage = outages_.try_emplace(std::string(what), Outage{now_ns, false, ""}).first->second;
-  // Whoever knows what is away finds out at the next attempt.
+  // A user that knows the cause reports it at its next attempt.
   const bool may_pass =
       failure.code() == StatusCode::kUnavailable && now_ns - outage.begin_ns < kLeastNs;
   if (outage.why.empty() && !may_pass && !IsKnown(what, failure)) Tell(outage, failure.message());

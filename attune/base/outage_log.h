@@ -1,5 +1,4 @@
-// What is said of something that is waited for: once that it is away, and once that it is there
-// again.
+// Reports on things that attune waits for: once at the start of an outage, and once at its end.
 #pragma once
 
 #include <atomic>
@@ -15,23 +14,23 @@
 
 namespace attune {
 
-// Thread-safe. Whoever uses something ("The database") says of each attempt what came of it;
-// several may use the same.
+// Thread-safe. Each user of a thing ("The database") reports the result of each attempt; several
+// users may share a thing.
 class OutageLog {
  public:
   using Say = std::function<void(const std::string& line)>;
 
-  // What is away for less is no outage: a connection that was cut and is made again at once.
+  // A shorter absence is no outage: a connection that was cut and is made again at once.
   static constexpr int64_t kLeastNs = 500'000'000;
 
-  // `say` is called by any thread. `patience` is how long things are waited for, for people.
+  // Any thread calls `say`. `patience` is how long the program waits for a thing, for messages.
   OutageLog(Say say, std::chrono::milliseconds patience)
       : say_(std::move(say)), patience_(patience) {}
 
   // `what` could not be used at `now_ns` (steady clock), and is waited for.
   void Away(std::string_view what, std::string_view why, int64_t now_ns);
-  // The same of whoever knows only that something failed, which is not said where it is known what
-  // is away, and what is full or refused is said at once.
+  // The same for a user that only knows of a failure. Prints nothing if another report names the
+  // cause; prints at once if `failure` is not kUnavailable (a full disk, a refusal).
   void Fails(std::string_view what, const Status& failure, int64_t now_ns);
   // `what` was used. Costs nothing while nothing is away.
   void There(std::string_view what, int64_t now_ns);
@@ -39,12 +38,12 @@ class OutageLog {
  private:
   struct Outage {
     int64_t begin_ns = 0;
-    bool is_known = false;  // By who uses what is away.
-    std::string why;        // That was said; empty before.
+    bool is_known = false;  // Set by Away().
+    std::string why;        // True if a user of the thing itself reported it, by Away().
   };
 
   void Tell(Outage& outage, std::string_view why);
-  // Whether another than `what` tells, or is about to tell, why it fails.
+  // True if another thing than `what` reports, or is about to report, the reason of the failure.
   bool IsKnown(std::string_view what, const Status& failure) const;
 
   const Say say_;

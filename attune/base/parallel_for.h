@@ -6,11 +6,10 @@
 
 namespace attune {
 
-// Calls task(i) for every i in [0, count), in any order and on several threads, which are gone on
-// return: a pool that spins would disturb what is measured afterwards. Tasks should take 0.1 ms or
-// more. `most_threads` are the cores that this process is to take, if others share them; 0 for all.
-// Throws std::bad_alloc if a task did, once no other one is running; tasks throw nothing
-// else.
+// Calls task(i) for every i in [0, count), in any order and on several threads. They end before it
+// returns: a pool that spins would disturb later measurements. Tasks should take 0.1 ms or more.
+// `most_threads` is this process's share of the cores, if others use them; 0 for all. Throws
+// std::bad_alloc if a task did, once no other one is running; tasks throw nothing else.
 void ParallelFor(int64_t count, const std::function<void(int64_t)>& task, int64_t most_threads = 0);
 
 }  // namespace attune

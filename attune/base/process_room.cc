@@ -232,7 +232,7 @@ uint64_t RoomToLock(const char* proc, uint64_t in_space) {
   const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   if (limit >= kUnlimitedRoom - page_bytes) return kUnlimitedRoom;
   const size_t bytes = limit - limit % page_bytes + page_bytes;
-  // The mapping must not take what another thread is about to need.
+  // The mapping must not take space that another thread is about to need.
   if (bytes > in_space / 2) return kUnlimitedRoom;
   void* mapping =
       ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

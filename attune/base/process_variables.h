@@ -1,4 +1,4 @@
-// The environment of a process as a value, so that what reads it can be tested without one.
+// The environment of a process as a value, so that tests of its readers need no environment.
 #pragma once
 
 #include <functional>

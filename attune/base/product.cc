@@ -17,7 +17,7 @@ constexpr int64_t kTileM = 4;
 constexpr int64_t kTileN = 2 * kVector;
 
 // A chunk of the output and its panels stay in a level-2 cache of 1 MiB. Rows are 8 longer than
-// what is used of them, or a column of a tile would live in two sets of the level-1 cache.
+// their used part, or a column of a tile would live in two sets of the level-1 cache.
 constexpr int64_t kChunkK = 128;
 constexpr int64_t kChunkM = 256;
 constexpr int64_t kChunkN = 192;
@@ -149,8 +149,8 @@ class Chunk {
   }
 
  private:
-  // Tiles at the edge compute with what an earlier chunk left in the panels, and nobody looks at
-  // that.
+  // Tiles at the edge compute with the remains of an earlier chunk in the panels. Those results are
+  // never read.
   void MultiplyPanels(int64_t k, int64_t m, int64_t n) {
     for (int64_t j = 0; j < n; j += kTileN) {
       for (int64_t i = 0; i < m; i += kTileM) {
@@ -211,7 +211,7 @@ ElementSum SumOfElement(const ProductSource& source, const ElementPlace& place) 
     for (size_t i = 0; i < static_cast<size_t>(ks.size()); ++i) {
       const double product = a[i] * b[i];
       element.magnitude += std::abs(product);
-      // What the product leaves out, and then the sum (Knuth), exactly.
+      // Adds the rounding error of the product, and then of the sum (Knuth), exactly.
       error += std::fma(a[i], b[i], -product);
       const double total = element.sum + product;
       const double from_product = total - element.sum;

@@ -49,7 +49,7 @@ enum class Precision {
   kDoubleDouble,  // Twice that: the compensated dot product of Ogita, Rump and Oishi (2005).
 };
 
-// What references of candidates that compute in the type of their `inputs` are computed in.
+// The precision of references for candidates that compute in the type of their `inputs`.
 inline Precision PrecisionFor(DataType inputs) {
   return inputs == DataType::kF64 ? Precision::kDoubleDouble : Precision::kDouble;
 }
@@ -69,7 +69,7 @@ struct ElementSum {
   double magnitude = 0;  // The sum of |a * b|.
 };
 
-// The sum of that element alone, in double-double whatever the problem, on the calling thread.
+// The sum of that element alone, in double-double for any problem, on the calling thread.
 ElementSum SumOfElement(const ProductSource& source, const ElementPlace& place);
 
 }  // namespace attune

@@ -12,8 +12,8 @@ namespace attune {
 
 class ScratchFolder {
  public:
-  // In the system's folder for such, as `<name>-XXXXXX`; nobody else may read it. kUnavailable with
-  // the system's reason.
+  // Makes `<name>-XXXXXX` in the system's folder for temporary files; no other user may read it.
+  // kUnavailable with the system's reason.
   static Result<std::unique_ptr<ScratchFolder>> Make(const std::string& name);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;

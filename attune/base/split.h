@@ -7,8 +7,8 @@
 
 namespace attune {
 
-// What stands between the `separator`s of `text`, also where that is nothing: one part more than
-// separators. Views of `text`.
+// The parts between the `separator`s of `text`, also empty ones: one part more than separators.
+// Views of `text`.
 inline std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= text.size();) {

@@ -17,17 +17,17 @@ enum class StatusCode {
   kUnsupported,         // The thing exists, but this build, device or library cannot do it.
   kUnavailable,         // A resource (library, driver, database) cannot be reached now.
   kFailedPrecondition,  // The system's state forbids it (schema too new, wrong target).
-  kResourceExhausted,   // Memory, disk or a limit of ours ran out.
+  kResourceExhausted,   // Memory, disk or a limit of attune ran out.
   kDeadlineExceeded,    // The time allowed ran out.
-  kDataLoss,            // Stored bytes do not mean what they should.
+  kDataLoss,            // Stored bytes are damaged or malformed.
   kInternal,            // A library reported an error that we cannot class.
 };
 
 // The stable lower-case name of a code ("invalid_argument"), for logs and JSON.
 std::string_view StatusCodeName(StatusCode code);
 
-// Success, or a code with a sentence that says what was being done, the value, the limit and what
-// to do next. Cheap to move; a default-constructed Status is success.
+// Success, or a code with a sentence that names the action, the value, the limit and the next step.
+// Cheap to move; a default-constructed Status is success.
 class [[nodiscard]] Status {
  public:
   Status() = default;

@@ -15,7 +15,7 @@ constexpr std::string_view FirstBytes(std::string_view text, size_t max_bytes) {
   const auto continues = [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
   };
-  // A character has at most three bytes after its first; what has more is no UTF-8.
+  // A character has at most three bytes after its first; a longer run is not UTF-8.
   size_t size = max_bytes;
   for (int i = 0; i < 3 && size > 0 && continues(text[size]); ++i) --size;
   return text.substr(0, continues(text[size]) ? max_bytes : size);
@@ -30,8 +30,8 @@ std::string_view Trimmed(std::string_view text);
 // Returns the number if all of `text` is one in decimal and not negative.
 std::optional<int64_t> WholeNumber(std::string_view text);
 
-// What messages say of a text that may have any length: all of it up to kExcerptBytes, else its
-// beginning and its length, "aaaa... [5000 bytes]".
+// The form of a long text in messages: all of it up to kExcerptBytes, else its beginning and its
+// length, "aaaa... [5000 bytes]".
 inline constexpr size_t kExcerptBytes = 80;
 std::string Excerpt(std::string_view text);
 

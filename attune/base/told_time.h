@@ -1,10 +1,10 @@
-// What another program says that something took.
+// Times that other programs report.
 #pragma once
 
 namespace attune {
 
-// Whether it can have been measured: from a picosecond, since some tell the time of one step of
-// many, to a week. Not 0, less, or what is no number.
+// True if the time can be a measurement: from a picosecond, since some programs report the time of
+// one step of many, to a week. False for 0, negative times and NaN.
 inline bool CanBeMeasured(double time_ns) {
   constexpr double kLeastNs = 1e-3;
   constexpr double kMostNs = 7 * 24 * 3600 * 1e9;

@@ -1,4 +1,4 @@
-// The clock of the system, for moments that are kept or told to others.
+// The clock of the system, for moments that are stored or sent to other processes.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Who runs this process, for records of who measured or imported something.
+// The user of this process, for records that name the user of a measurement or import.
 #pragma once
 
 #include <string>

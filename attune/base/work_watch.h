@@ -1,4 +1,4 @@
-// Long work that several threads do, and the one that waits for it may end.
+// Long work of several threads that the waiting thread can stop.
 #pragma once
 
 #include <algorithm>
@@ -8,21 +8,21 @@
 
 namespace attune {
 
-// Asked on the thread that waits, with the share of the work that is done, in [0, 1]: whether to go
-// on. May be null, which is always.
+// Returns false to stop the work. Called on the thread that waits, with the share of the work that
+// is done, in [0, 1]. Null: never stops.
 using GoOn = std::function<bool(double done)>;
 
 // Thread-safe. Borrows `go_on`.
 class WorkWatch {
  public:
-  // Made by the thread that waits, of `total` units of work, whatever they are.
+  // Made by the thread that waits, for `total` units of work of any kind.
   WorkWatch(const GoOn& go_on, double total)
       : go_on_(go_on), total_(total), asker_(std::this_thread::get_id()) {}
   WorkWatch(const WorkWatch&) = delete;
   WorkWatch& operator=(const WorkWatch&) = delete;
 
-  // `units` more are done. False if the work is to stop: what is unfinished then is worth nothing.
-  // Every few milliseconds on each thread.
+  // Adds `units` of finished work. Returns false if the work must stop; its unfinished part is then
+  // worth nothing. Call every few milliseconds on each thread.
   bool Note(double units) {
     const double done = done_.fetch_add(units) + units;
     if (go_on_ && std::this_thread::get_id() == asker_ && !stopped_ &&

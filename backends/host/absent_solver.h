@@ -1,4 +1,4 @@
-// Stands for a solver whose plug-in the limits of this process keep from being loaded.
+// Stands for a solver whose plug-in cannot be loaded under the limits of this process.
 #pragma once
 
 #include <string>

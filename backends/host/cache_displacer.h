@@ -19,9 +19,9 @@ class CacheDisplacer {
   CacheDisplacer(const CacheDisplacer&) = delete;
   CacheDisplacer& operator=(const CacheDisplacer&) = delete;
 
-  // Streams through more memory than the caches hold, on all cores at once: where the last level is
-  // a victim cache, one core cannot displace what lies in the private cache of another. Returns
-  // when the threads of the pool sleep. Takes milliseconds. False if there is no memory for it.
+  // Streams through more memory than the caches hold, on all cores at once. Where the last level is
+  // a victim cache, one core cannot displace the private cache of another. Returns when the threads
+  // of the pool sleep. Takes milliseconds. False if there is no memory for it.
   [[nodiscard]] bool Displace();
 
  private:

@@ -42,7 +42,7 @@ struct Feature {
   IsaLevel level;    // The first level that contains it; kBaseline: in none, listed only.
   bool listed;       // Shown in CpuDescription::isa.
   bool reported;     // By CPUID.
-  SavedState needs;  // What the operating system must save.
+  SavedState needs;  // State that the operating system must save.
 };
 
 std::vector<Feature> ReadFeatures() {

@@ -9,7 +9,7 @@
 namespace attune::host {
 namespace {
 
-// A copy of what the system tells, in a folder of the test.
+// A copy of the system's files, in a folder of the test.
 class Processors : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -172,8 +172,8 @@ class HostBackend final : public Backend {
     own.push_back(MakePackedGemm(resources_));
     own.push_back(MakeSkinnyGemm(resources_));
     own.push_back(MakeReferenceGemm(resources_));
-    // OpenBLAS first: it is what a program on this system calls if nobody chooses, so it is the
-    // default.
+    // OpenBLAS is the default and comes first, because programs on this system call it unless the
+    // user chooses another library.
     solvers_.push_back(MakeBlasGemm(openblas_, resources_));
     solvers_.push_back(MakeBlasGemm(blis_, resources_));
     MoveAll(brought, "gemm", solvers_);
@@ -198,7 +198,7 @@ class HostBackend final : public Backend {
   }
 
   const CpuDescription cpu_;
-  // Thread-safe: lent out by the const methods, because what a backend hands out computes on it.
+  // Thread-safe. Const methods lend it out, because objects of the backend compute on it.
   mutable ThreadPool pool_;
   const HostResources resources_;
   const LazyBlas openblas_;

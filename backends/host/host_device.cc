@@ -74,9 +74,10 @@ Result<std::unique_ptr<Buffer>> HostDevice::Allocate(size_t size_bytes) {
   return buffer;
 }
 
-// A library whose threads spin between calls yields its core to whoever is there, and gets it back
-// when that yields, too, or by the system's next tick, up to 4 ms later. So this yields often, and
-// touches ordinary pages: clearing a huge one takes up to milliseconds in a virtual machine.
+// A library with threads that spin between calls yields its core to any other thread. It gets the
+// core back when that thread yields, too, or by the system's next tick, up to 4 ms later. So this
+// yields often, and touches ordinary pages: clearing a huge one takes up to milliseconds in a
+// virtual machine.
 Result<std::unique_ptr<Buffer>> HostDevice::AllocateTouched(size_t size_bytes,
                                                             const std::atomic<bool>& stop) {
   ATTUNE_ASSIGN_OR_RETURN(auto buffer, NewBuffer(size_bytes, kPageBytes));

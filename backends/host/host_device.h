@@ -16,8 +16,8 @@
 
 namespace attune::host {
 
-// What records made on `cpu` are valid for: backend "host", the model, the psABI level, the usable
-// cores and, under "isa", the extensions separated by commas.
+// The target of records made on `cpu`: backend "host", the model, the psABI level, the usable cores
+// and, under "isa", the extensions separated by commas.
 Target TargetOf(const CpuDescription& cpu);
 
 class HostDevice final : public Device, public CallCounter {

@@ -14,8 +14,8 @@
 namespace attune::host {
 namespace {
 
-// Short rounds, spread over some tenths of a second: a neighbour who has the machine for a moment
-// spoils some of them and not all.
+// Short rounds, spread over some tenths of a second: another user of the machine spoils some of
+// them and not all.
 constexpr int kPasses = 10;
 constexpr int kFewestPasses = 4;  // Where the last-level cache is large.
 constexpr double kLongEnoughSeconds = 0.6;
@@ -34,8 +34,8 @@ double SecondsOf(const auto& work) {
 // A quantity of work, done once for each call, and how much it is.
 using Work = std::function<double()>;
 
-// The best of all passes over `works`, which take turns: a peak is what the machine can do, not
-// what it usually does.
+// The best of all passes over `works`, which take turns: a peak is the machine's limit, not its
+// usual rate.
 std::vector<double> BestRates(const std::vector<Work>& works) {
   std::vector<double> best(works.size(), 0);
   double total_seconds = 0;
@@ -122,7 +122,7 @@ class Stream {
   }
 
   const HostResources resources_;
-  const size_t bytes_;  // Of each array.
+  const size_t bytes_;  // Per array.
   const Array a_, b_, c_;
   std::vector<double> sums_;
 };

@@ -63,7 +63,7 @@ perf_event_attr EventOf(const PerfCounter& counter) {
   event.config = counter.config;
   event.disabled = 1;
   event.inherit = 1;
-  event.exclude_kernel = 1;  // Which is what users may count by default.
+  event.exclude_kernel = 1;  // By default, users may not count there.
   event.exclude_hv = 1;
   event.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   return event;

@@ -22,10 +22,10 @@ int OpenPerfEventOfKernel(perf_event_attr& event, pid_t thread);
 std::vector<std::string> PerfCounterNames();
 
 // Counts a call of `run` in all threads of this process and those that they begin meanwhile,
-// outside of the kernel. Where there are more counters than the processor counts at a time, each is
-// scaled by its share of the time. kNotFound for a name that is none of PerfCounterNames();
+// outside of the kernel. If there are more counters than the processor counts at a time, each is
+// scaled by its share of the time. kNotFound for a name that is not in PerfCounterNames();
 // kUnsupported where the processor, as most virtual ones, has no such counter; kUnavailable, with
-// what permits it, where the system keeps it from this process.
+// the permission it takes, where the system keeps it from this process.
 std::unique_ptr<CounterSource> MakePerfCounters(OpenPerfEvent open = OpenPerfEventOfKernel);
 
 // Ok if the processor's cycles can be counted here, or why not. Counts nothing.

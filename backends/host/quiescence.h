@@ -1,5 +1,5 @@
-// Whether the other threads of this process are asleep: a thread runtime that still polls for work
-// takes a core away from whatever is timed next.
+// Tells if the other threads of this process are asleep: a thread runtime that still polls for work
+// takes a core away from the next timing.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct Setting {
 // OPENBLAS_THREAD_TIMEOUT is a power of two of clock cycles: 2^20 is under a millisecond, long
 // enough to stay awake between calls that follow each other, where the default 2^26 spins for 20
 // ms.
-// OMP_PROC_BIND is said aloud, because libxsmm says TRUE where nobody has spoken.
+// OMP_PROC_BIND is set explicitly, because libxsmm sets it to TRUE if it is unset.
 constexpr Setting kSettings[] = {{kWaitPolicyVariable, "passive"},
                                  {"OMP_PROC_BIND", "false"},
                                  {"OPENBLAS_THREAD_TIMEOUT", "20"}};

@@ -13,15 +13,15 @@ namespace attune::host {
 std::optional<std::string_view> LoadedOpenMp();
 
 // Sets OMP_WAIT_POLICY=passive, OMP_PROC_BIND=false and OPENBLAS_THREAD_TIMEOUT=20 where the user
-// has not spoken (a variable set to nothing is not set), for this process and its children. True if
-// that changed anything. A runtime that is loaded already has read its settings: they stay what
-// they were for it. Call while no other thread reads the environment.
+// has not set them (an empty variable counts as unset), for this process and its children. True if
+// that changed anything. A runtime that is already loaded has read its settings and keeps them.
+// Call while no other thread reads the environment.
 bool SetThreadWaitPolicy();
 
-// The same from within somebody's program, which may have loaded an OpenMP runtime before. If it
-// did, and nobody has said how it should wait, OMP_WAIT_POLICY stays unset: set now, it would claim
-// for this process what does not hold, and whoever asks later could not tell. Returns that
-// runtime's name; nothing if the policy holds for all that comes.
+// The same from within a host program, which may have loaded an OpenMP runtime before. In that case
+// an unset OMP_WAIT_POLICY stays unset: set now, it would claim a policy that does not hold in this
+// process, and later readers could not tell. Returns that runtime's name; nothing if the policy
+// holds for all runtimes that are loaded later.
 std::optional<std::string_view> SetThreadWaitPolicyInProgram();
 
 }  // namespace attune::host

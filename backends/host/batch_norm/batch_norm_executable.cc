@@ -294,7 +294,7 @@ class BatchNormExecutable final : public Executable {
     }
   }
 
-  // From the end, whose tiles were read last.
+  // Begins at the end, because its tiles were read last.
   void Apply(const Arguments& arguments, const Memory& memory, const Region& region) const {
     const Pieces pieces(plan_.view, plan_.tiling, region);
     for (int64_t i = pieces.size() - 1; i >= 0; --i) {

@@ -32,7 +32,7 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kBufferBytes = 4096;
 // The mean of a slot is guessed from so many values.
 constexpr int64_t kGuessedValues = 16;
-// What is subtracted from a sum of squares may be so many times what remains.
+// Limit of the part subtracted from a sum of squares, as a multiple of the rest.
 constexpr double kMostLost = 8;
 
 // `value` or 0. The compiler does not vectorise a loop that computes `value` in a branch.
@@ -145,7 +145,7 @@ ATTUNE_INLINE void SumRuns(const Tile& tile, float* __restrict totals, const Ter
   for (int64_t i = 0; i < tile.slots * kSums; ++i) totals[i] = SumOfLanes(totals + i * kLanes);
 }
 
-// The same for slots of length 1, whose sum k is at totals[k * slots + s].
+// The same for slots of length 1. Sum k of slot s is at totals[k * slots + s].
 template <int kSums, class Term>
 ATTUNE_INLINE void SumColumns(const Tile& tile, float* __restrict totals, const Term& term) {
   constexpr int64_t kRows = 4;
@@ -195,9 +195,9 @@ ATTUNE_INLINE int64_t At(const Tile& tile, int64_t slot, int k) {
   return kColumns ? k * tile.slots + slot : slot * kSums + k;
 }
 
-// A guess near `mean` for values whose squares of differences are `spread` on average. Differences
-// of values with few bits from a guess with more of them would all round in the same direction when
-// they are added up, so it gets the bits of values of that size alone. Constants keep all of
+// Returns a guess near `mean` for values with the mean squared difference `spread`. Differences of
+// values with few bits from a guess with more bits would all round in the same direction when they
+// are added up. The guess therefore has the bits of values of that size. Constants keep all of
 // theirs.
 template <class T>
 ATTUNE_INLINE float GuessNear(double mean, double spread) {
@@ -457,7 +457,7 @@ ATTUNE_INLINE void FinishTraining(const FinishCall& call, int64_t i) {
   const double scale = call.gamma == nullptr ? inverse : call.gamma[i] * inverse;
   const double beta = call.beta == nullptr ? 0 : call.beta[i];
   const auto rounded = static_cast<float>(mean);
-  // The offset has what the mean in f32 lacks.
+  // The offset holds the part of the mean that f32 loses.
   const double lost = mean - rounded;
   call.coefficients.mean[i] = rounded;
   call.coefficients.scale[i] = static_cast<float>(scale);

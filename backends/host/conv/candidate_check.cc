@@ -168,7 +168,7 @@ class GuardedOperand {
   Operand operand_;
   size_t size_bytes_;
   AlignedBytes bytes_, before_;
-  std::vector<double> values_;  // Of before_.
+  std::vector<double> values_;  // Values of before_.
 };
 
 // Sums products together with their magnitude, which bounds the rounding error.

@@ -10,14 +10,13 @@
 namespace attune::host {
 
 struct CheckOutcome {
-  // Largest |got - wanted| / (sum of the absolute products behind that element + what is added to
-  // it).
+  // Largest |got - wanted| / (sum of the absolute products behind that element + the addend).
   double worst_error = 0;
-  // What else was wrong, empty if nothing: a failed call, NaN, a write outside of the output.
+  // Another fault: a failed call, NaN, a write outside of the output. Empty if there is none.
   std::string complaint;
 };
 
-// Data for one problem and what it must give, computed once for all candidates.
+// Data for one problem and the expected output, computed once for all candidates.
 class CandidateCheck {
  public:
   CandidateCheck(const Problem& problem, uint64_t seed);

@@ -9,7 +9,7 @@ namespace {
 // One filter element at one row of outputs: which inputs it meets.
 struct RowOfTap {
   bool inside = false;         // The input row exists.
-  int64_t offset = 0;          // Of input column 0 of channel 0, in elements.
+  int64_t offset = 0;          // To input column 0 of channel 0, in elements.
   int64_t first = 0;           // Input column of output column 0, may be negative.
   int64_t begin = 0, end = 0;  // Output columns whose input column exists.
 };

@@ -23,8 +23,8 @@ struct TensorForm {
 struct ConvForm {
   int64_t batch = 1;
   int64_t groups = 1;
-  int64_t in_channels = 1;   // Of one group.
-  int64_t out_channels = 1;  // Of one group.
+  int64_t in_channels = 1;   // Per group.
+  int64_t out_channels = 1;  // Per group.
   TensorForm x, w, y;
   Spatial pad = {0, 0, 0};
   Spatial stride = {1, 1, 1};

@@ -130,7 +130,7 @@ bool IsGemmConv(const Solver& solver) {
          solver.id().name.starts_with("host.conv1x1-");
 }
 
-// All forms through one product, because what a product gets does not depend on who computes it.
+// All forms through one product, because a form passes the same operands to every product.
 TEST_F(GemmConv, IsRightInEveryForm) {
   for (const auto& solver : MakeHostConvSolvers(Products(), pool_, IsaLevel::kV2)) {
     if (!IsGemmConv(*solver) || !solver->id().name.ends_with("-packed")) continue;

@@ -22,9 +22,9 @@ constexpr int64_t kMinOutChannels = 3;
 // The most values that a parameter about cache blocks gets.
 constexpr size_t kMaxBlockValues = 4;
 
-// Sizes that decide what is worth trying, for any direction.
+// Sizes that decide which configs are worth a trial, for any direction.
 struct Extents {
-  int64_t tiled;     // What register tiles cut: columns, or input channels.
+  int64_t tiled;     // Extent that register tiles cut: columns, or input channels.
   int64_t lanes;     // Channels that vectors run over.
   int64_t channels;  // Summed channels; 1 for backward weights.
   int64_t rows;      // Output rows of one pass.

@@ -14,10 +14,10 @@ namespace attune::host {
 //   vectors   vectors of output channels of one register tile
 //   channels  summed channels at a time (forward and backward data)
 //   rows      output rows at a time
-//   order     what the outer loop walks: filters (each is reused over the rows) or rows
-//   split     what threads share out: the work of one image, or images
+//   order     walk of the outer loop: filters (each is reused over the rows) or rows
+//   split     unit that threads share out: the work of one image, or images
 //   threads
-// `pool` must outlive the solver; `level` is what the processor can run, at least kV2.
+// `pool` must outlive the solver; `level` is the level of the processor, at least kV2.
 std::unique_ptr<const Solver> MakeDirectConvSolver(ThreadPool& pool, IsaLevel level);
 
 }  // namespace attune::host

@@ -12,8 +12,7 @@ namespace attune::host {
 // Which of the two families, which do not overlap.
 enum class GemmConvKind {
   kIm2col,     // Gathers inputs into a matrix first; any filter but a pointwise one.
-  kPointwise,  // 1 x 1 filters without padding: no gathering, or with a stride, of what is used
-               // only.
+  kPointwise,  // 1 x 1 filters without padding: gathers nothing, or with a stride the used inputs.
 };
 
 // All directions, 2-D and 3-D, groups, every layout; f32 and f64, and 16-bit types forward, as far

@@ -20,7 +20,7 @@ constexpr size_t kLineBytes = 64;
 
 size_t RoundUp(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
 
-// Whether the sum over output pixels runs over several units.
+// True if the sum over output pixels runs over several units.
 bool Accumulates(const Conv& conv, const GemmUnit& unit) {
   return conv.direction == ConvDirection::kBackwardWeights &&
          (unit.first_image > 0 || unit.first_row > 0);

@@ -18,7 +18,7 @@ struct MatrixView {
   MatrixView Transposed() const { return {columns, rows, column_stride, row_stride}; }
 };
 
-// c = a * b (+ c) as a problem, whose operands a and b change places if `swapped`.
+// c = a * b (+ c) as a problem. If `swapped`, its operands a and b change places.
 struct MatrixCall {
   Gemm gemm;
   bool swapped = false;
@@ -28,7 +28,7 @@ MatrixCall CallOf(const MatrixView& c, const MatrixView& a, const MatrixView& b,
 // The rows of outputs that one product covers.
 struct GemmUnit {
   int64_t first_image = 0, images = 1;
-  int64_t first_row = 0, rows = 0;  // Of each image, over depth and height.
+  int64_t first_row = 0, rows = 0;  // Rows of each image, over depth and height.
 };
 
 class GemmConvPlan {
@@ -42,7 +42,7 @@ class GemmConvPlan {
   bool direct() const { return direct_; }
   const std::vector<GemmUnit>& units() const { return units_; }
 
-  // Whether the products of all images can be one: a batch of products, or one over all pixels.
+  // True if the products of all images can be one: a batch of products, or one over all pixels.
   static bool CanFold(const Conv& conv);
   static int64_t RowsPerImage(const Conv& conv);
   // Filters of 1 x 1 without padding: gathering only leaves inputs out, or does nothing.

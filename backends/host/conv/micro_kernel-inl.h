@@ -140,8 +140,8 @@ constexpr void Register(MicroKernelSet& set) {
   }
 }
 
-// While compiling: what is compiled for a processor that is not here must not even be filled in by
-// it.
+// A constant expression, because the processor may not run this level: no code of the level may
+// fill in the set at run time.
 constexpr MicroKernelSet MakeSet() {
   MicroKernelSet set;
   set.vector_floats = kVectorFloats;

@@ -1,5 +1,5 @@
 // The innermost loop of the direct convolution: a tile of J x (V vectors) sums kept in registers.
-// One kernel serves all three directions; they differ in what the two streams are.
+// One kernel serves all three directions; they differ in the content of the two streams.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct MicroCall {
   int64_t x_step = 0;
   const float* w = nullptr;
   float* sums = nullptr;
-  bool accumulate = false;  // Add to what `sums` holds instead of overwriting it.
+  bool accumulate = false;  // Add to `sums` instead of overwriting it.
 };
 using MicroKernel = void (*)(const MicroCall&);
 
@@ -42,7 +42,7 @@ using StoreKernel = void (*)(const StoreCall&);
 inline constexpr int kMaxVectors = 4;
 inline constexpr int kMaxTileRows = 28;
 
-// What one instruction set offers.
+// The kernels of one instruction set.
 struct MicroKernelSet {
   int vector_floats = 0;
   // Largest J for V vectors that keeps all sums in registers; 0 if V is not offered.

@@ -12,8 +12,8 @@
 namespace attune::host {
 namespace {
 
-// The plain convolution whose forward and backward data passes change places with those of a
-// transposed one; its images change places, too.
+// The plain convolution of a transposed one: forward and backward data passes change places, and so
+// do its images.
 Conv PlainOf(Conv conv) {
   if (conv.mode == ConvMode::kConvolution) return conv;
   const Spatial out = OutputExtent(conv);

@@ -56,7 +56,7 @@ TapConv::TapConv(TapPlan plan, const DirectBlocking& blocking, const MicroKernel
 
 int64_t TapConv::lane_blocks() const { return PieceCount(plan_.out_channels, lanes_); }
 
-// Of one block of lanes of one group.
+// For one block of lanes of one group.
 int64_t TapConv::WeightFloats(size_t pass) const {
   return plan_.in_channels * static_cast<int64_t>(plan_.passes[pass].taps.size()) * lanes_;
 }

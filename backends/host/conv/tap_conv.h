@@ -11,7 +11,7 @@
 
 namespace attune::host {
 
-// How the work is cut. What it means for each direction is in direct_conv.h.
+// The division of the work. direct_conv.h describes it for each direction.
 struct DirectBlocking {
   int tile = 1;          // J of the micro kernel.
   int vectors = 1;       // V of the micro kernel.
@@ -48,12 +48,12 @@ class TapConv {
   void Run(const float* in, const float* weights, const float* bias, float* out, float* workspace);
 
  private:
-  // A pass with what does not change from call to call.
+  // The constant part of a pass, the same for all calls.
   struct Pass {
     std::vector<int64_t> tap_offsets;  // In floats of the packed input.
     int64_t rows = 0;                  // Output rows, over depth and height.
     int64_t chunks = 0;
-    int64_t weights_offset = 0;  // Of the first group, in packed weights.
+    int64_t weights_offset = 0;  // To the first group, in packed weights.
   };
   // Addresses of one call.
   struct Call {
@@ -64,7 +64,7 @@ class TapConv {
     float* packed_weights = nullptr;
     float* private_parts = nullptr;
   };
-  // What is being computed and with which buffers.
+  // The image and group in work, and their buffers.
   struct Place {
     int64_t image = 0, group = 0;
     const float* packed = nullptr;
@@ -90,8 +90,8 @@ class TapConv {
   const int64_t lanes_;
   std::vector<Pass> passes_;
   int64_t packed_weight_floats_ = 0;
-  int64_t packed_input_floats_ = 0;  // Of one image and group, rounded up.
-  int64_t tile_floats_ = 0;          // Of one thread, rounded up.
+  int64_t packed_input_floats_ = 0;  // For one image and group, rounded up.
+  int64_t tile_floats_ = 0;          // Per thread, rounded up.
 };
 
 // Floats up to the next cache line.

@@ -38,7 +38,7 @@ struct TapPlan {
   int64_t batch = 1;
   int64_t groups = 1;
   int64_t in_channels = 1;   // Summed over, of one group.
-  int64_t out_channels = 1;  // Of one group.
+  int64_t out_channels = 1;  // Per group.
   TensorForm in, out;
   int64_t weight_in_stride = 0;     // From one summed channel to the next.
   int64_t weight_out_stride = 0;    // From one output channel to the next.
@@ -47,7 +47,7 @@ struct TapPlan {
   // The packed input of one image and group: [depth][row][channel][column].
   int64_t depth = 1, rows = 1, columns = 1;
   std::vector<int64_t> source_depth,
-      source_row;  // Of each packed one; -1 is zero, -2 is never read.
+      source_row;  // For each packed one; -1 is zero, -2 is never read.
   std::vector<Segment> segments;
   Spatial step = {1, 1, 1};  // Packed depths, rows and columns from one output to the next.
   std::vector<TapPass> passes;

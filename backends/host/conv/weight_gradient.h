@@ -31,10 +31,10 @@ class WeightGradient {
     int64_t first = 0, channels = 0;
     int64_t packed_offset = 0;         // In the packed x of one image and group.
     int64_t sums_offset = 0;           // In the sums of one block of lanes.
-    std::vector<int64_t> row_offsets;  // Of each output row, tap 0.
+    std::vector<int64_t> row_offsets;  // For each output row, tap 0.
     std::vector<int64_t> tap_offsets;
   };
-  // What one thread, or all together, work in.
+  // Work memory of one thread, or of all together.
   struct Buffers {
     float* x = nullptr;
     float* dy = nullptr;

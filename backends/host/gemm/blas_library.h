@@ -20,7 +20,7 @@
 
 namespace attune::host {
 
-// What tells one BLAS from another.
+// The differences between one BLAS and another.
 struct BlasDialect {
   std::string name;                     // "openblas"
   std::vector<std::string> file_names;  // Tried in this order.
@@ -30,10 +30,10 @@ struct BlasDialect {
   const char* version_symbol;           // char*(); only this library exports it.
   const char* core_symbol;              // char*() that names the kernels in use; may be null.
   std::string chosen_by = "";  // The environment variable that names the file, if one does.
-  // A gemm of at most so many multiplications (m * n * k) it computes on the calling thread,
-  // whatever its number of threads; 0: none.
+  // Largest gemm, in multiplications (m * n * k), that it always computes on the calling thread,
+  // for any number of threads; 0: none.
   int64_t serial_multiplications = 0;
-  // Opening it starts one thread per further processor, or as many as its variables say.
+  // Opening it starts one thread per further processor, or as many as its variables request.
   bool starts_threads_when_opened = false;
   // True if its variant with POSIX threads keeps them between calls.
   bool keeps_threads = false;
@@ -75,12 +75,13 @@ class BlasLibrary {
   // Returns true if each call on several threads starts new ones.
   bool starts_threads_in_calls() const { return threads_.kind() == LibraryThreads::Kind::kPerCall; }
 
-  // Whether it computes on several threads in a child that was forked after it had done so: OpenMP
+  // True if it computes on several threads in a child that was forked after it had done so. OpenMP
   // waits for threads that only the parent has; the flavours with POSIX threads start new ones.
   bool threads_survive_fork() const;
 
   const std::string& version() const { return version_; }
-  // Which set of kernels it chose for this processor ("Cooperlake"); empty if it does not say.
+  // The set of kernels that it chose for this processor ("Cooperlake"); empty if it does not report
+  // it.
   const std::string& core() const { return core_; }
   const SharedLibrary& object() const { return object_; }
 

@@ -51,7 +51,7 @@ struct OnesProduct {
 
 class LimitedBlasTest : public ::testing::TestWithParam<BlasDialect (*)()> {};
 
-// Leaves 2 MB, less than what a library takes for a product.
+// Leaves 2 MB, less than a library takes for a product.
 bool LimitAddressSpace() {
   uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -114,7 +114,7 @@ std::map<int, int64_t> RunTimesNs() {
 }
 
 // Threads that did a share of the work between the two readings. BLIS over pthreads starts threads
-// for every call, which are gone afterwards: what they ran is what is missing from the whole.
+// for every call and ends them afterwards: their time is the part missing from the whole.
 int ThreadsThatWorked(const std::map<int, int64_t>& before, const std::map<int, int64_t>& after) {
   int64_t most_ns = 1;
   int64_t ended_ns = after.at(kWholeProcess) - before.at(kWholeProcess);

@@ -13,7 +13,7 @@
 
 namespace attune::host {
 
-// What kernels share on this machine. Both outlive every executable.
+// Resources that kernels share on this machine. Both outlive every executable.
 struct HostResources {
   ThreadPool* pool = nullptr;
   const KernelTable* kernels = nullptr;
@@ -52,12 +52,12 @@ class GemmExecutable final : public Executable {
   const MatrixProduct shape_;  // One product of `gemm_` without its addresses.
   const std::unique_ptr<const ProductKernel> kernel_;
   const WorkSplit split_;
-  const int parts_;  // Threads of ours that take part.
+  const int parts_;  // Threads of the pool that take part.
   const bool is_one_product_;
   const HostResources resources_;
   const size_t element_bytes_;
-  const size_t scratch_bytes_;      // Of one part.
-  const size_t partial_sum_bytes_;  // Of one part beside the first; 0 unless split by depth.
+  const size_t scratch_bytes_;      // Per part.
+  const size_t partial_sum_bytes_;  // Per part beside the first; 0 unless split by depth.
 };
 
 }  // namespace attune::host

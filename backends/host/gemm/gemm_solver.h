@@ -1,4 +1,4 @@
-// What the products of this backend have in common as solvers.
+// Common base of the solvers for products of this backend.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class GemmSolver : public Solver {
   std::string Subject() const;
 
  private:
-  // Whether it computes this problem, which is a product of one type on the host.
+  // Ok if it computes this problem, a product of one type on the host.
   virtual Status Accepts(const Gemm& gemm) const = 0;
   virtual SpaceDescription Describe(const Gemm& gemm, const Target& target) const = 0;
   virtual Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,

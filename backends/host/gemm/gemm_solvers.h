@@ -25,7 +25,7 @@ std::unique_ptr<const Solver> MakeSkinnyGemm(HostResources resources);
 std::unique_ptr<const Solver> MakeXsmmGemm(HostResources resources);
 LibraryReport ReportXsmm();
 
-// host.eigen-gemm. Null if this build has no Eigen. `level` is what the processor can run.
+// host.eigen-gemm. Null if this build has no Eigen. `level` is the processor's.
 std::unique_ptr<const Solver> MakeEigenGemm(IsaLevel level, HostResources resources);
 LibraryReport ReportEigen(IsaLevel level);
 

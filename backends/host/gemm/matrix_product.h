@@ -39,8 +39,8 @@ MatrixProduct DepthOf(const MatrixProduct& product, IndexRange depth, size_t ele
 // returned value is stored row-major, so only kernels that take it so may use it.
 MatrixProduct Transposed(const MatrixProduct& product);
 
-// Part `index` of [0, total) cut into `parts` nearly equal ranges whose borders are multiples of
-// `granule`; empty if there is nothing left for it.
+// Part `index` of [0, total), cut into `parts` nearly equal ranges whose borders are multiples of
+// `granule`; empty if nothing is left for it.
 IndexRange PartOf(int64_t total, int64_t granule, int parts, int index);
 
 // Multiplies on the calling thread, or on the threads of the library behind it. Implementations are
@@ -48,7 +48,7 @@ IndexRange PartOf(int64_t total, int64_t granule, int parts, int index);
 class ProductKernel {
  public:
   virtual ~ProductKernel() = default;
-  // What one call needs, aligned to 64 bytes, for the largest product it is used for.
+  // Bytes for one call, aligned to 64 bytes, for the largest product it is used for.
   virtual size_t scratch_bytes() const = 0;
   // Rows and columns that it handles at once: borders between threads fall on multiples.
   virtual int64_t row_granule() const { return 16; }

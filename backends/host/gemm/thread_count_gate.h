@@ -1,4 +1,4 @@
-// Lets calls into a library overlap whose number of threads is one setting for the whole process.
+// Lets calls into a library overlap. Its number of threads is one setting for the whole process.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace attune::host {
 // Calls that want the same number run at the same time; one that wants another waits until they are
 // done. A fork() waits until all calls are done and keeps new ones out until it is over: the child
 // could not use a library that was in the middle of a call, and OpenBLAS ends its threads before a
-// fork(). Thread-safe; a call that wants what is set takes no lock.
+// fork(). Thread-safe; a call that wants the present setting takes no lock.
 class ThreadCountGate {
  public:
   // `set` changes the library's setting and `get` reads it; both are called with the gate closed to
@@ -29,7 +29,7 @@ class ThreadCountGate {
   explicit ThreadCountGate(SetFunction set, GetFunction get = nullptr)
       : set_(std::move(set)), get_(std::move(get)) {}
 
-  // While it lives, the library's setting is what it was asked for.
+  // While it lives, the library has the setting that it was made with.
   class Pass {
    public:
     Pass(ThreadCountGate& gate, int threads) : gate_(gate) {
@@ -55,7 +55,7 @@ class ThreadCountGate {
   // The setting in the upper half, how many are inside in the lower one.
   using State = uint64_t;
   static constexpr uint32_t kUnset = 0;
-  // Matches no wish: somebody is changing the setting.
+  // Matches no wish: a call is changing the setting.
   static constexpr uint32_t kClosed = UINT32_MAX;
 
   static constexpr State StateOf(uint32_t setting, uint32_t inside) {
@@ -77,7 +77,7 @@ class ThreadCountGate {
   void Leave() {
     State state = state_.load();
     while (get_ != nullptr && InsideOf(state) == 1 && SettingOf(state) != outside_) {
-      // The last one out puts back what the others had.
+      // The last call out restores the setting of the other users.
       if (!state_.compare_exchange_weak(state, StateOf(kClosed, 1))) continue;
       const auto now = static_cast<uint32_t>(get_());
       // A setting that the program has made meanwhile stays.
@@ -152,7 +152,7 @@ class ThreadCountGate {
 
   void WakeWaiting() {
     if (waiting_.load() == 0) return;
-    // Whoever has announced itself but does not wait yet holds the mutex.
+    // A call that has announced itself but does not wait yet holds the mutex.
     const std::lock_guard<std::mutex> lock(mutex_);
     changed_.notify_all();
   }

@@ -24,7 +24,7 @@ enum class WorkSplit {
 std::string_view Name(WorkSplit split);
 WorkSplit ParseWorkSplit(std::string_view name);
 
-// What a config out of a space with the parameters below says.
+// The division in a config from a space with the parameters below.
 struct Division {
   WorkSplit split = WorkSplit::kNone;
   int threads = 1;

@@ -43,7 +43,7 @@ struct BlockSizes {
   friend bool operator==(const BlockSizes&, const BlockSizes&) = default;
 };
 
-// What distinguishes one compiled kernel from another within one problem.
+// Distinguishes the compiled kernels of one problem.
 struct BlockKey {
   BlockSizes sizes;
   int64_t ldc;

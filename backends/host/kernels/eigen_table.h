@@ -1,5 +1,5 @@
-// Eigen's product, once for each level of the instruction set. See kernel_table.h for what a unit
-// that is compiled for another level may not do; Eigen's own templates are kept apart by giving its
+// Eigen's product, once for each level of the instruction set. See kernel_table.h for the limits of
+// a unit that is compiled for another level. Eigen's own templates are kept apart by giving its
 // namespace another name in every unit.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A product of two matrices as the units of one instruction set take it. See kernel_table.h for
-// what this header may hold.
+// A product of two matrices as the units of one instruction set take it. See kernel_table.h for the
+// permitted content of this header.
 #pragma once
 
 #include <stdint.h>

@@ -28,8 +28,8 @@ template <class T>
 struct PackedGemmCall : GemmCall<T> {
   int tile;              // Index into KernelTable::tiles.
   int64_t depth_block;   // Columns of A that are multiplied at once.
-  int64_t row_block;     // Rows of A whose block is to stay in the second-level cache.
-  int64_t column_block;  // Columns of B whose block is to stay in the last-level cache.
+  int64_t row_block;     // Rows of A in a block that must stay in the second-level cache.
+  int64_t column_block;  // Columns of B in a block that must stay in the last-level cache.
   Packing packing;       // A transposed A is always packed.
   T* scratch;            // PackedGemmScratchElements() of it, aligned to 64 bytes.
 };
@@ -38,7 +38,7 @@ struct PackedGemmCall : GemmCall<T> {
 // that it takes time for.
 template <class T>
 struct SkinnyCall {
-  int64_t rows;   // Of op(M) and of y.
+  int64_t rows;   // In op(M) and in y.
   int64_t depth;  // Columns of op(M).
   int64_t count;  // Vectors.
   bool transpose;
@@ -90,7 +90,7 @@ struct KernelTable {
   double (*sum)(const double* a, int64_t count);
 };
 
-// What every x86-64 processor runs.
+// Runs on every x86-64 processor.
 const KernelTable& KernelsBaseline();
 const KernelTable& KernelsV2();
 const KernelTable& KernelsV3();

@@ -22,7 +22,7 @@ template <class T>
 struct TileOutput {
   T* c;
   int64_t ldc;
-  int64_t rows, columns;  // Of the tile that exist; less than the full tile at the borders of C.
+  int64_t rows, columns;  // Existing part of the tile; smaller at the borders of C.
   T alpha, beta;
 };
 

@@ -1,5 +1,5 @@
-// A matrix times a few vectors. Bound by the memory that the matrix comes from, so what counts is
-// how many streams are read side by side and that the rest stays in the first-level cache.
+// A matrix times a few vectors. The memory of the matrix limits the speed. So the number of streams
+// that are read side by side matters, and the rest must stay in the first-level cache.
 #pragma once
 
 #include "backends/host/kernels/kernel_table.h"

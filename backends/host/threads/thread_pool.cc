@@ -18,8 +18,8 @@ namespace {
 // between two launches of the same kernel, which waking a thread (some 10 000 ns, more in a virtual
 // machine) would dominate; far shorter than the milliseconds that other runtimes poll for.
 constexpr std::chrono::nanoseconds kPollTime{15'000};
-// And for how long then whenever nobody else wants its core: as long as it takes to find out what
-// computes a problem that is new.
+// How long it then polls while no other thread wants its core: as long as it takes to find a solver
+// for a new problem.
 constexpr std::chrono::nanoseconds kYieldTime{45'000};
 // How long the thread that gave work polls for its end. Longer, because nothing else of its program
 // waits for its core, and in a virtual machine a core that fell asleep needs 60 000 ns to wake up.
@@ -62,8 +62,8 @@ bool PollAndYieldForChange(const std::atomic<uint32_t>& value, uint32_t old) {
 
 // The alignment keeps the words that two threads poll out of one cache line.
 struct alignas(64) ThreadPool::Worker {
-  // True for one caller in each run: the worker itself or, where that comes too late, whoever gave
-  // the run. The worker's parts are then the caller's to do.
+  // True for one caller in each run: the worker itself or, if the worker is late, the thread that
+  // gave the run. The worker's parts are then the caller's to do.
   bool Claim(uint32_t run) {
     uint32_t before = run - 1;
     return runs_claimed.compare_exchange_strong(before, run, std::memory_order_acq_rel);
@@ -118,8 +118,8 @@ void ThreadPool::Work(Worker& worker, int index) {
   uint32_t run = 0;
   bool was_in_time = true;
   while (true) {
-    // On the core of the thread that gives the runs, polling keeps it from giving the next one. Who
-    // came too late has no core of its own.
+    // On the core of the thread that gives the runs, polling keeps it from giving the next one. A
+    // worker that came too late has no core of its own.
     const bool may_poll =
         was_in_time && ::sched_getcpu() != giver_cpu_.load(std::memory_order_relaxed);
     if (!may_poll || !PollAndYieldForChange(worker.runs_given, run)) {

@@ -1,5 +1,5 @@
-// The threads of everything on the host that does not bring its own: a fork-join pool whose threads
-// sleep while they wait, so that they never disturb the library that runs next.
+// The threads of all host code that does not bring its own: a fork-join pool. Its threads sleep
+// while they wait, so that they never disturb the library that runs next.
 #pragma once
 
 #include <atomic>
@@ -44,10 +44,10 @@ class ThreadPool {
   // refused them, so its time says nothing about `parts` threads.
   bool TakeShortage() { return was_short_.exchange(false, std::memory_order_relaxed); }
 
-  // Whether every thread of the pool has stopped polling for work since its last Run().
+  // True if every thread of the pool has stopped polling for work since its last Run().
   bool IsAsleep();
-  // Polls until IsAsleep(), some 65 000 ns after the last Run(), so that whatever is timed next has
-  // the cores for itself. REQUIRES: not called from inside a task.
+  // Polls until IsAsleep(), some 65 000 ns after the last Run(), so that the next timing has the
+  // cores for itself. REQUIRES: not called from inside a task.
   void AwaitSleep();
 
  private:

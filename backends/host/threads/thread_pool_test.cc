@@ -60,7 +60,7 @@ TEST(ThreadPoolTest, EveryPartHasAThreadOfItsOwn) {
   std::vector<std::thread::id> ids(4);
   std::atomic<int> arrived{0};
 
-  // Nobody leaves before all have arrived, so one thread cannot serve two parts.
+  // No part returns before all have arrived, so one thread cannot serve two parts.
   pool.Run(4, [&](int part) {
     ids[part] = std::this_thread::get_id();
     ++arrived;
