@@ -31,14 +31,14 @@ std::string Joined(const std::vector<std::pair<std::string, int64_t>>& tags) {
   return text;
 }
 
-// Zeros for what is not there.
+// Zeros for a missing file.
 FileIdentity IdentityOf(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   return {info.st_dev, info.st_ino};
 }
 
-// What `wanted` leaves empty may be anything.
+// An empty field of `wanted` matches anything.
 bool IsMeant(const Network& network, const Network& wanted) {
   const auto is = [](const std::string& value, const std::string& asked) {
     return asked.empty() || value == asked;

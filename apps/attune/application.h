@@ -1,4 +1,4 @@
-// What main() builds and hands to the verbs: streams, backends, the record store.
+// Streams, backends and the record store that main() builds for the verbs.
 #pragma once
 
 #include <sys/types.h>
@@ -68,7 +68,7 @@ class Application {
   void SetDatabase(std::string path) { database_ = std::move(path); }
 
   // Set by --session, before the store is opened: from then on the records are those of the session
-  // alone, and what is measured is refused unless it belongs to it.
+  // alone, and measurements are refused unless they belong to it.
   void UseSession(std::string name) { session_name_ = std::move(name); }
 
   // SqlStoreOptions::outages and reconnecting, instead of standard error and half a minute. Set
@@ -81,32 +81,31 @@ class Application {
   bool names_session() const { return !session_name_.empty(); }
 
   const LoadedBackends& backends();
-  // The same, each loaded when its devices are asked for, host first: for verbs that look at one
-  // device and have to answer at once. Those of backends() if they are loaded: whoever needs them
-  // loads them first, so that a device has one backend.
+  // The same, but each backend is loaded when its devices are first used, host first: for verbs
+  // that look at one device and have to answer at once. Equal to backends() if those are loaded: a
+  // verb that needs all of them loads them first, so that a device has one backend.
   const BackendList& lazy_backends();
   // As --db or ATTUNE_DB has it; empty if neither does.
   const std::string& named_database() const { return database_; }
-  // Opens, and creates if there is none yet: with --session only what is there (ExistingStore),
+  // Opens, and creates if there is none yet: with --session only an existing one (ExistingStore),
   // because a new database has no session.
   Result<RecordStore*> store();
-  // For verbs that change what has to be there: kNotFound where there is no database, and none is
-  // made.
+  // For verbs that change existing data: kNotFound where there is no database, and none is made.
   Result<RecordStore*> ExistingStore();
-  // For verbs that only read, which need no right to write: opens what exists. Where nothing was
-  // kept yet it is an empty store; a database that --db names must exist. A verb uses this or
-  // store(), not both.
+  // For verbs that only read, which need no write permission: opens an existing database. The
+  // default database may be missing, which gives an empty store; a database that --db names must
+  // exist. A verb uses this or store(), not both.
   Result<RecordStore*> StoreToRead();
-  // Those of every session and of none, whatever --session names. REQUIRES: a store is open.
+  // Records of all sessions and of none, independent of --session. REQUIRES: a store is open.
   RecordStore& all_records() { return *store_; }
   // The device that a verb works on: `named`; if that is empty that of the session, else "cpu".
-  // kUnavailable where that of the session is not here: for verbs that measure. Those that read
-  // records need no device (FindRecordPlace).
-  // kFailedPrecondition for one that runs nothing of what the session measured, for another backend
-  // or architecture; on another model of the same one it says so.
+  // kUnavailable if the session's device is not here: for verbs that measure. Verbs that read
+  // records need no device (FindRecordPlace). kFailedPrecondition for a device of another backend
+  // or architecture, which cannot run the session's candidates; prints a note for another model of
+  // the same architecture.
   Result<std::string> DeviceOf(const std::string& named);
-  // What was imported of other programs, in the same database: of store(), or of StoreToRead(),
-  // whichever the verb uses. Null where nothing was kept yet and nothing is to be written.
+  // Imports from other programs in the same database: of store(), or of StoreToRead(), whichever
+  // the verb uses. Null if none are stored yet and the verb writes none.
   Result<ImportStore*> imports();
   Result<ImportStore*> ImportsToRead();
   // The sessions and their jobs, in the same way.
@@ -115,18 +114,17 @@ class Application {
   GoldenStore* golden() { return golden_.get(); }
   FleetStore* fleet() { return fleet_.get(); }
   ArtifactStore* artifacts() { return artifacts_.get(); }
-  // What --session names, once a store is open; nothing without that.
+  // The session of --session, once a store is open; nothing without that option.
   const std::optional<Session>& session() const { return session_; }
-  // What store() opens: --db, else the default path.
+  // The database that store() opens: --db, else the default path.
   Result<std::string> DatabasePath() const;
-  // kDataLoss if the database that store() opened was removed, replaced or overwritten since: what
-  // was written to it is gone.
+  // kDataLoss if the database that store() opened was removed, replaced or overwritten since: data
+  // written to it is gone.
   Status CheckDatabaseIsKept() const;
   // From the store that is open. kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
   // The same for the networks of a model, MODEL or MODEL:VERSION, that `framework` runs, written in
-  // the same way; whatever runs them if it is empty. At least one. kNotFound lists those that
-  // exist.
+  // the same way; of any framework if it is empty. At least one. kNotFound lists those that exist.
   Result<std::vector<NetworkProblems>> NetworksOf(const std::string& model,
                                                   const std::string& framework);
   // The problems of the session. kFailedPrecondition if it has none.
@@ -139,7 +137,7 @@ class Application {
   SqlStoreOptions StoreOptions();
   // Imports recorded problems before a verb that only reads. Creates the database if needed.
   Status ImportRecorded(const std::string& path);
-  // Whether a connection of its own finds in the file what store() has opened and written.
+  // Checks that a separate connection finds in the file the content that store() opened and wrote.
   Status CheckContentIsKept(const std::string& path) const;
   Status CheckDeviceOfSession(const std::string& named);
   // All stores over `database`, or over none; with --session, the records of that.
@@ -163,8 +161,8 @@ class Application {
   std::unique_ptr<ArtifactStore> artifacts_;
   std::string session_name_;
   std::optional<Session> session_;
-  std::unique_ptr<RecordStore> session_records_;  // Of session_, over store_.
-  FileIdentity opened_;  // Of the database, once store() opened it, and what it held then.
+  std::unique_ptr<RecordStore> session_records_;  // Records of session_, over store_.
+  FileIdentity opened_;  // The database at the time of store(), and its state.
   StoreState opened_state_;
 };
 

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// Finished sets of the backend of `place`, by problem text, with what a choice is made from.
+// Finished sets of the backend of `place`, by problem text, with the data to choose from.
 using SetsByProblem = std::map<std::string, std::vector<RecordedSet>, std::less<>>;
 
 Status LoadSets(RecordStore& store, RecordQuery query, const Place& place,
@@ -47,7 +47,7 @@ ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
   return chosen;
 }
 
-// What became of `candidate` in a set.
+// The part that `candidate` had in a set.
 struct Part {
   bool took_part = false;
   bool was_timed = false;
@@ -124,7 +124,7 @@ Status SupportCheck::Check(const Problem& problem) {
       // A program that compiles answers by a run of its own, which a list has no time for.
       if (is_program && (*solver)->traits().compiles) return Status::Ok();
       Status answer = (*solver)->IsApplicable(problem, side->target);
-      if (answer.ok() && is_program) return Status::Ok();  // It checks what it computes.
+      if (answer.ok() && is_program) return Status::Ok();  // Checks its own results.
       if (answer.ok() && !(*solver)->traits().last_resort) return CheckVerifiable(problem);
       if (answer.ok()) {
         last_resort = solver->get();

@@ -1,4 +1,4 @@
-// What is best for each problem of a list, from the records that are valid here.
+// The best choice for each problem of a list, from the records that are valid here.
 #pragma once
 
 #include <deque>
@@ -18,12 +18,12 @@
 
 namespace attune {
 
-// Whether any solver of this build, plain references not counted, computes a problem on a device of
-// this machine, and its answer can be checked. Thread-safe.
+// Checks that a solver of this build, other than plain references, computes a problem on a device
+// of this machine, and that its answer can be verified. Thread-safe.
 class SupportCheck {
  public:
-  // Borrows `backends`, and asks each of them for its devices when those before it have nobody who
-  // computes a problem.
+  // Borrows `backends`. Lists the devices of a backend only if no earlier backend computes a
+  // problem.
   explicit SupportCheck(const BackendList& backends) : backends_(backends) {}
 
   // Ok, or the reason of the solver that came closest.
@@ -39,8 +39,8 @@ class SupportCheck {
   const Side* SideAt(size_t index);
 
   const BackendList& backends_;
-  std::mutex mutex_;        // Guards what is below.
-  size_t asked_ = 0;        // Backends whose devices were asked for.
+  std::mutex mutex_;        // Guards the members below.
+  size_t asked_ = 0;        // Backends with listed devices.
   std::deque<Side> sides_;  // Which stay where they are.
 };
 
@@ -48,10 +48,10 @@ class SupportCheck {
 // nothing if none applies, or if the problem does not fit into memory.
 std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem);
 
-// Whether tuning has something to choose from where `usual` is the default candidate of a problem
-// at `place`: kUnsupported if there is none, if only a plain reference computes the problem, if it
-// does not fit into memory, or if no answer to it can be checked. kUnavailable if there is none
-// because the device of `place` is not here.
+// Ok if there is something to tune where `usual` is the default candidate of a problem at `place`.
+// kUnsupported if there is no default, if only a plain reference computes the problem, if it does
+// not fit into memory, or if no answer to it can be checked. kUnavailable if there is none because
+// the device of `place` is not here.
 Status CheckTunable(const Place& place, const Problem& problem,
                     const std::optional<Candidate>& usual);
 
@@ -59,7 +59,7 @@ Status CheckTunable(const Place& place, const Problem& problem,
 struct ChosenProblem {
   TaggedProblem tagged;
   Status supported;  // At the place that was asked for, by more than a reference.
-  // Untuned: the default, unmeasured. Nothing if none applies, or if nobody can tell (NobodyTells).
+  // Untuned: the default, unmeasured. Nothing if none applies, or if it is unknown (NobodyTells).
   std::optional<Choice> choice;
   std::vector<std::string> notes;  // Why sets were passed over.
   std::string baseline_note;       // See BaselineNote.
@@ -67,13 +67,13 @@ struct ChosenProblem {
   SetConditions conditions;        // Around the final that decided.
 };
 
-// Whether nothing is known of the problem, because its device is not here to ask for a default.
+// True if nothing is known of the problem because its device is not here to give a default.
 bool NobodyTells(const ChosenProblem& problem);
 
 // The highest peaks that any of `sets` knows of the machine at `place`.
 Peaks HighestPeaks(std::span<const RecordedSet> sets, const Place& place);
 
-// What fraction of the roofline by `peaks` the choice reaches; 0 if unknown.
+// The fraction of the roofline by `peaks` that the choice reaches; 0 if unknown.
 double RooflineFraction(const Choice& choice, const Peaks& peaks);
 
 // Why the baseline of `choice` is not the default of the first solver that applies, a sentence: a
@@ -82,7 +82,7 @@ Result<std::string> BaselineNote(RecordStore& store, const Place& place, const C
 
 // Which records may decide.
 struct ChoiceQuery {
-  ProblemSelection selection;       // A tag is read at once, what else is asked for by name.
+  ProblemSelection selection;       // A tag is read at once, others by name.
   std::optional<CacheState> cache;  // Nothing: the newest measurement of any kind.
 };
 
@@ -92,10 +92,10 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
                                              const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems);
 
-// What is best for the problems that were selected, at FindRecordPlace(`device`).
+// The best choices for the selected problems, at FindRecordPlace(`device`).
 struct ChosenList {
   RecordPlace where;
-  RecordStore* store = nullptr;  // Of the application.
+  RecordStore* store = nullptr;  // Borrowed from the application.
   std::vector<ChosenProblem> problems;
   std::vector<NetworkProblems> networks;  // SelectedNetworks.
 };

@@ -18,7 +18,7 @@ namespace {
 
 void KillStartedPrograms() {
   const pid_t own_group = ::getpgrp();
-  // Before any is killed: what a killed one had started is nobody's descendant.
+  // Collected before the first kill: descendants of a killed process can no longer be found.
   std::set<pid_t> groups;
   VisitDescendants(::getpid(), [&](pid_t process) { groups.insert(::getpgid(process)); });
   for (const pid_t group : groups) {

@@ -1,4 +1,4 @@
-// Counts with the word for what is counted, in the singular where there is one.
+// Counts with a noun, in the singular where there is one.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// What the hardware counts of one call of a candidate.
+// Hardware counters of one call of a candidate.
 #pragma once
 
 #include <string>

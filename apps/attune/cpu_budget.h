@@ -1,12 +1,12 @@
-// Keeps a process that nobody waits for to a part of one core.
+// Limits a background process to a part of one core.
 #pragma once
 
 #include <cstdint>
 
 namespace attune {
 
-// Processor time of this process, all its threads and those of its children that have ended and
-// were waited for, in nanoseconds.
+// CPU time of this process in nanoseconds: all its threads, and those of its children that have
+// ended and were waited for.
 int64_t ProcessorTimeNs();
 
 // How long to rest after `wall_ns` in which `processor_ns` were computed, on however many cores,

@@ -28,7 +28,7 @@ size_t RankOf(const Json& problem) {
   return kOutcomes.size();
 }
 
-// What it printed, or null if that is no summary.
+// The summary in its output, or null if there is none.
 Json ParseSummary(const CrewMember& member) {
   Json summary = Json::parse(member.output, nullptr, false);
   const bool is_whole =
@@ -38,7 +38,7 @@ Json ParseSummary(const CrewMember& member) {
 
 std::string TroubleOf(const CrewMember& member, const Json& summary) {
   if (summary.is_null()) return WhyItSaidNothing(member);
-  // It stopped before the end of the list: what it failed at last is why.
+  // It stopped before the end of the list, because of its last failure.
   if (summary.value("not_reached", int64_t{0}) == 0) return "";
   std::string reason;
   for (const Json& problem : summary["problems"]) {

@@ -1,4 +1,4 @@
-// What became of a list that several devices tuned together.
+// The results of a list that several devices tuned together.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct CrewSummary {
     std::string trouble;         // Why it did not go on to the end of the list; empty if it did.
   };
   std::vector<Device> devices;
-  // As those of `attune tune --json`, in the order of the list: of each problem what the device
-  // that got furthest with it says, and under "device" which one that is.
+  // As those of `attune tune --json`, in the order of the list: for each problem the entry of the
+  // device that got furthest with it, and that device under "device".
   std::vector<Json> problems;
-  int64_t wall_ns = 0;  // Of the device that took longest.
+  int64_t wall_ns = 0;  // The longest of any device.
 };
 
 // The trouble of a device whose process printed no summary.

@@ -11,7 +11,7 @@ namespace {
 using Kind = ProblemOutcome::Kind;
 using testing::HasSubstr;
 
-// What `attune tune --json` prints of problems a, b, ... with these outcomes.
+// The output of `attune tune --json` for problems a, b, ... with these outcomes.
 CrewMember MemberOf(const std::string& device, const std::vector<std::string>& outcomes) {
   Json summary = {{"tuned", 0},
                   {"not_reached", 0},
@@ -67,7 +67,7 @@ TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
   const std::string text = SummaryText(summary, Screen(), 80);
   EXPECT_THAT(text, HasSubstr("4 tuned"));
   EXPECT_THAT(text, HasSubstr("on 4 devices"));
-  // Of whoever said so.
+  // Only of processes that printed it.
   EXPECT_THAT(text, HasSubstr("90%          70%"));
   EXPECT_EQ(ToJson(summary)["devices"][0]["device_busy_ns"], 700);
   EXPECT_EQ(ToJson(summary)["devices"][2]["device_busy_ns"], 0);

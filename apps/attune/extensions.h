@@ -19,7 +19,7 @@ struct Extension {
     std::string name;
     std::string description;
   };
-  std::string name;         // Of its file: "fleet".
+  std::string name;         // Stem of its file: "fleet".
   std::string description;  // One line.
   std::vector<Verb> verbs;
   std::string fault;  // Why its list cannot be used. Then it has no verbs.

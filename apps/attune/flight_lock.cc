@@ -25,7 +25,7 @@ Status LockFailure(const std::string& path) {
   return Unavailable(fmt::format("Cannot lock '{}': {}.", path, std::strerror(errno)));
 }
 
-// Whoever may write the database may lock.
+// Write permission on the database is enough to lock.
 Result<LockFile> OpenLockFile(const std::string& database) {
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, SqlStorePath(database));
   struct stat info {};

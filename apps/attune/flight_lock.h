@@ -18,9 +18,9 @@ namespace attune {
 // be cleaned up. Two problems may share a byte, which makes one wait and nothing else.
 class FlightLock {
  public:
-  // `database` as OpenSqlStore takes it. Waits for whoever tunes `problem` into it now.
+  // `database` as OpenSqlStore takes it. Waits for a process that tunes `problem` into it now.
   static Result<FlightLock> Acquire(const std::string& database, const Problem& problem);
-  // Nothing if somebody tunes it now.
+  // Nothing if another process tunes it now.
   static Result<std::optional<FlightLock>> TryAcquire(const std::string& database,
                                                       const Problem& problem);
 

@@ -1,4 +1,4 @@
-// Fronts for people and as JSON: what was found where more than the time counts.
+// Pareto fronts for people and as JSON: results where more than the time counts.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// `attune best --target` and `attune explain --target`: what imported databases say, for GPUs that
-// need not be here.
+// `attune best --target` and `attune explain --target`: answers from imported databases, for GPUs
+// that may be absent.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Keeps the run-time index of a database up to date while a run tunes into it, so that programs
-// that are running see what was found before the run ends.
+// Keeps the run-time index of a database up to date while a run tunes into it, so that running
+// programs see results before the run ends.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace attune {
 
 // The index that lies beside a database in a file; empty for one on a server, which has none: the
-// run time serves from files of its own machine.
+// runtime serves from files of its own machine.
 std::filesystem::path IndexOf(const std::string& database);
 
 // Not thread-safe. Borrows everything. Without an index it does nothing.
@@ -23,8 +23,8 @@ class IndexKeeper {
 
   // A problem was tuned: refreshes the index unless that was done in the last 30 s.
   void NoteTuned();
-  // Refreshes the index if a problem was tuned since. A failure is a warning: what was measured is
-  // in the database, and any later refresh finds it there.
+  // Refreshes the index if a problem was tuned since. A failure is a warning: the measurements are
+  // in the database, and any later refresh finds them there.
   void Finish();
 
  private:

@@ -1,4 +1,4 @@
-// When a run refreshes the index of its database, and what it says if it cannot.
+// Tests when a run refreshes the index of its database, and its messages if it cannot.
 #include "apps/attune/index_keeper.h"
 
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace {
 
 class IndexKeeperTest : public ::testing::Test {
  protected:
-  // Tunes another problem and says so.
+  // Tunes another problem and reports it.
   void TuneOne(IndexKeeper& keeper) {
     Tune(store_, PackedGemm(8 + ++tuned_, 8, 8), 0, 1);
     keeper.NoteTuned();

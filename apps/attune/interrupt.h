@@ -21,12 +21,12 @@ class OrderlyInterruption {
   OrderlyInterruption(const OrderlyInterruption&) = delete;
   OrderlyInterruption& operator=(const OrderlyInterruption&) = delete;
 
-  // Whether SIGINT or SIGTERM came.
+  // True after SIGINT or SIGTERM.
   bool requested() const;
 };
 
-// The same for whoever has something to give back: the first is noted, and so is the second; only
-// the third ends the program at once.
+// The same for programs that have something to give back: the first signal is noted, and so is the
+// second; only the third ends the program at once.
 class TwofoldInterruption {
  public:
   TwofoldInterruption();

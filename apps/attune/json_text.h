@@ -21,7 +21,7 @@ Json ToJson(const Choice& choice);
 Json ToJson(const Environment& environment);
 // Appends "flops_per_second" and "bytes_per_second" of `problem` in `time_ns`, null if unknown.
 void AddRates(const Problem& problem, double time_ns, Json& json);
-// "before" and "after", each with what is known or null.
+// "before" and "after", each with the known values or null.
 Json ToJson(const SetConditions& conditions);
 
 }  // namespace attune

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
 
-// The program and the children that it starts read kernel files where this says.
+// The program and its workers read kernel files from this variable.
 void PutFirst(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::string absolute = std::filesystem::absolute(path, ignored).string();
@@ -44,7 +44,7 @@ Result<Problem> OwnProblem(const kernel::KernelFile& file, const std::filesystem
 
 struct GivenKernel {
   bool is_whole = false;            // Without sizes all of the kernel is meant, not its usual ones.
-  std::string* path_too = nullptr;  // Who else learns the path; may be null.
+  std::string* path_too = nullptr;  // A second receiver of the path; may be null.
   std::string path = {};
   std::vector<std::string> sizes = {};
 };

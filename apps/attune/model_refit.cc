@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-// Whoever times now is likely to time for long; the next run fits as well.
+// A process that times now is likely to time for long; the next run can refit as well.
 constexpr int64_t kPatienceNs = 5'000'000'000;
 
 Result<std::vector<Refit>> RefitInTurn(Application& application, Workshop& workshop,

@@ -7,9 +7,9 @@
 
 namespace attune {
 
-// If `summary` has tuned something and records have grown enough (RefitGrown), in a turn at the
-// machine in which nobody times. What comes of it is said on standard error; no failure of it is
-// one of the run. REQUIRES: nothing is being measured by this process.
+// Refits if `summary` has tuned something and records have grown enough (RefitGrown), in a turn at
+// the machine without other measurements. Prints the result on standard error; a failure does not
+// fail the run. REQUIRES: nothing is being measured by this process.
 void RefitModels(Application& application, Workshop& workshop, const RunSummary& summary);
 
 }  // namespace attune

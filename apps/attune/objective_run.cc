@@ -23,7 +23,7 @@
 namespace attune {
 namespace {
 
-// What became of one problem.
+// The outcome of one problem.
 struct FrontOutcome {
   Problem problem;
   ProblemOutcome::Kind kind = ProblemOutcome::Kind::kNotReached;
@@ -41,7 +41,7 @@ int64_t TimeOf(const MeasurementSet& set) {
   return time_ns;
 }
 
-// Whether `front` is as good as one that would be measured at `place` now.
+// True if `front` is as good as one that would be measured at `place` now.
 bool Suffices(const ObjectiveFront& front, const Place& place, const TuneOptions& tune) {
   if (TimeOf(front.set) < tune.per_problem_ns) return false;
   if (MayTryMore(front.set, tune.max_candidates)) return false;
@@ -294,7 +294,7 @@ Status CheckObjective(const Application& application, const ObjectiveRun& run,
 Result<int> TuneForObjective(Application& application, Workshop& workshop, const Place& place,
                              const ObjectiveRun& run, const std::vector<TaggedProblem>& problems) {
   ATTUNE_ASSIGN_OR_RETURN(const auto names, ParseObjectives(run.objective));
-  // What cannot be meant is said before anything is tried.
+  // Reports impossible objectives before anything is tried.
   std::vector<Sought> sought;
   for (const TaggedProblem& tagged : problems) {
     auto meant = SoughtBy(names, run.kernel_file, place, tagged.problem);

@@ -17,30 +17,29 @@
 namespace attune {
 
 // Names as --objective has them: one or two, apart by a comma. kInvalidArgument for more, for one
-// twice, and for what is no name.
+// twice, and for an invalid name.
 Result<std::vector<std::string>> ParseObjectives(const std::string& text);
 
-// What `names` mean for `problem`, which is of the user's kernel in `kernel_file`. kInvalidArgument
-// for a figure of nothing. REQUIRES: CheckObjective, of these names and that file.
+// The objectives that `names` mean for `problem`, which is of the user's kernel in `kernel_file`.
+// kInvalidArgument for a metric of nothing. REQUIRES: CheckObjective, of these names and that file.
 Result<Sought> SoughtBy(const std::vector<std::string>& names, const std::string& kernel_file,
                         const Place& place, const Problem& problem);
 
-// What is to be run.
 struct ObjectiveRun {
   std::string objective;    // As it was typed.
-  std::string kernel_file;  // Of --kernel; empty without it.
+  std::string kernel_file;  // From --kernel; empty without it.
   TuneOptions tune;
   RunOptions run;
   bool json = false;
 };
 
-// kInvalidArgument for what --objective does not go with, and for a name that is no figure of the
-// kernel, with those that are.
+// kInvalidArgument for options that --objective does not allow, and for a name that is no metric of
+// the kernel, with a list of its metrics.
 Status CheckObjective(const Application& application, const ObjectiveRun& run,
                       const std::string& device);
 
-// Tunes `problems`, prints their fronts, and gives the exit status. What has a front here by an
-// objective of that name, and had as much time, is kept unless run.retune says otherwise.
+// Tunes `problems`, prints their fronts, and returns the exit status. A problem that has a front
+// here for an objective of that name, with as much time, is kept unless run.retune says otherwise.
 Result<int> TuneForObjective(Application& application, Workshop& workshop, const Place& place,
                              const ObjectiveRun& run, const std::vector<TaggedProblem>& problems);
 

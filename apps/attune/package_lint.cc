@@ -33,7 +33,7 @@ Result<PackagedChoices> ReadChoices(const std::filesystem::path& index_path) {
   return packaged;
 }
 
-// Compares the kernels that the manifest names with what the choices need.
+// Compares the kernels in the manifest with those that the choices need.
 Status LintKernels(const PackageReference& reference, const Manifest& manifest, const Place& place,
                    std::vector<PackageFinding>& findings) {
   ATTUNE_ASSIGN_OR_RETURN(const PackagedChoices choices,

@@ -1,5 +1,5 @@
-// What is wrong with a package: files that are not what they should be, kernels that it lacks, and
-// that nobody needs.
+// Finds faults in a package: damaged or foreign files, missing kernels, and kernels that no choice
+// needs.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace attune {
 
 enum class PackageFault {
   kMissingFile,           // In the manifest, and not there or not readable.
-  kDamagedFile,           // Not what the manifest says.
+  kDamagedFile,           // Differs from the manifest.
   kNotInManifest,         // A file that the manifest does not know.
   kNoSolver,              // A winner that nothing here can serve.
   kMissingKernel,         // A winner is compiled when it is first wanted.
-  kMissingDynamicKernel,  // So is what would serve a shape that was never tuned.
+  kMissingDynamicKernel,  // The same for shapes that were never tuned.
   kOrphanedKernel,        // Nothing that this program would serve from the package loads it.
 };
 // In the words of the JSON output: "missing_kernel".
@@ -32,11 +32,11 @@ struct PackageFinding {
 // A file's fault as one of a package.
 PackageFault FaultOf(const WrongFile& file);
 
-// Compares every file with the manifest, then the kernels with what the choices of the package need
-// at `place`, whose target is that of the package. Kernels of another version of a compiler have
-// other names: for this machine they are missing, and the packaged ones orphaned. With an index
-// that is missing or damaged nobody knows what is needed, and the files alone are compared. Fails
-// as CheckFiles and ChoiceIndex::Open.
+// Compares every file with the manifest, then the kernels with those that the package's choices
+// need at `place`, which has the target of the package. Kernels of another version of a compiler
+// have other names: for this machine they are missing, and the packaged ones orphaned. If the index
+// is missing or damaged, the needed kernels are unknown, and only the files are compared. Fails as
+// CheckFiles and ChoiceIndex::Open.
 Result<std::vector<PackageFinding>> LintPackage(const PackageReference& reference,
                                                 const Place& place);
 

@@ -53,13 +53,13 @@ class KernelList {
 // How far writing a package came.
 struct Progress {
   int64_t index_bytes = 0;
-  size_t kernels = 0;  // Those that are in the package, of...
+  size_t kernels = 0;  // Number in the package, of...
   size_t kernels_needed = 0;
-  int64_t kernel_bytes = 0;  // Of all that are needed.
+  int64_t kernel_bytes = 0;  // All needed kernels together.
 };
 
-// Compiles into the user's cache what is not there, and copies it to the package. Where that is
-// full, the rest is compiled all the same, to say how much room it takes.
+// Compiles missing kernels into the user's cache, and copies all to the package. If that is full,
+// the rest is compiled all the same, to report the room it takes.
 Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, KernelCache& package,
             Progress& progress) {
   Status stored;
@@ -83,7 +83,7 @@ Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, Ker
   return stored;
 }
 
-// `failed`, with what a full disk would have to hold. By then nothing of the package is there.
+// `failed`, with the required disk space. By then nothing of the package is there.
 Status WithRoomNeeded(const Status& failed, const Progress& progress,
                       const std::filesystem::path& folder) {
   if (failed.code() != StatusCode::kResourceExhausted) return failed;

@@ -1,4 +1,4 @@
-// Writes packages: choices, and compiled kernels for them and for what was never tuned.
+// Writes packages: choices, and compiled kernels for them and for untuned shapes.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@
 
 namespace attune {
 
-// What a package is made of.
+// The content of a package.
 struct PackageContent {
-  RecordStore& records;  // Of which those on the target of `place` for `packed` are.
+  RecordStore& records;  // Source of the packed ones: on the target of `place`, for `packed`.
   PackedProblems packed;
-  const Place& place;  // Whose solvers compile; its device need not be here.
-  std::vector<std::pair<Problem, Candidate>> winners;  // Whose kernels are packed.
+  const Place& place;  // Its solvers compile; its device may be absent.
+  std::vector<std::pair<Problem, Candidate>> winners;  // Their kernels are packed.
   // For which the default kernel of every solver is packed that serves any size with one build.
   std::vector<Problem> problems;
   std::optional<PackagedGolden> golden;  // The version that it is of, for the manifest.
@@ -41,7 +41,7 @@ struct PackageKernel {
 
 // The kernels of `winners`, and for each of `problems` the default of every solver that serves any
 // size with one build, so that a shape that was never tuned needs no compiler either: each recipe
-// once, winners first. Winners whose solver is not here have none.
+// once, winners first. Winners with a missing solver have none.
 Result<std::vector<PackageKernel>> KernelsOf(
     const Place& place, const std::vector<std::pair<Problem, Candidate>>& winners,
     const std::vector<Problem>& problems);
@@ -49,8 +49,8 @@ Result<std::vector<PackageKernel>> KernelsOf(
 struct WrittenPackage {
   int64_t problems = 0;  // For which there is a choice.
   size_t kernels = 0;
-  std::vector<std::string> left_out;  // A sentence for each winner whose solver is not here.
-  std::string sha256;                 // Of the manifest.
+  std::vector<std::string> left_out;  // A sentence for each winner with a missing solver.
+  std::string sha256;                 // Hash of the manifest.
 };
 
 // Makes the package in the new or empty folder `folder`; a failure leaves that as it was.

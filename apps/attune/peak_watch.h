@@ -17,7 +17,7 @@ class PeakWatch {
   PeakWatch(Workshop& workshop, Tuner& tuner, int64_t end_ns)
       : workshop_(workshop), tuner_(tuner), end_ns_(end_ns) {}
 
-  // Between two problems; measures while `go_on` says so.
+  // Between two problems; measures while `go_on` returns true.
   void Note(const TuneReport& report, const std::function<bool()>& go_on);
 
  private:

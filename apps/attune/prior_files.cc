@@ -29,7 +29,7 @@ bool IsDatabase(const std::string& file) {
   return stream.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
 }
 
-// What --prior had to hold something of.
+// Describes the tuned problems that --prior must contain.
 std::string WhatIsTuned(std::span<const TaggedProblem> problems) {
   const Problem& first = problems.front().problem;
   if (const auto own = OwnKernelOf(first); IsOwnKernel(first) && own.ok()) {

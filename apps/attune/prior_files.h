@@ -1,4 +1,4 @@
-// --prior: what other runs have recorded, where the search of this one begins.
+// --prior: records of other runs, where the search of this one begins.
 #pragma once
 
 #include <span>
@@ -18,10 +18,10 @@ namespace attune {
 Status CheckPriors(const std::vector<std::string>& files, const std::string& searcher,
                    bool seeks_time);
 
-// Reads each of `files`: a database of attune, or of a user's kernel what another tuner recorded,
-// T4 or a cache of Kernel Tuner (ReadTunerResults). kInvalidArgument names the file that holds
-// nothing that could be tried for one of `problems` at `place`, or is neither. `notes` gets a line
-// for each file that lacks its end.
+// Reads each of `files`: a database of attune, or for a user's kernel the results of another tuner,
+// T4 or a cache of Kernel Tuner (ReadTunerResults). kInvalidArgument names a file that holds
+// nothing to try for any of `problems` at `place`, or is neither. `notes` gets a line for each file
+// that lacks its end.
 Result<std::vector<PriorRecords>> ReadPriors(const std::vector<std::string>& files,
                                              const Place& place,
                                              std::span<const TaggedProblem> problems,

@@ -11,7 +11,8 @@
 namespace attune {
 
 // A canonical text (`gemm@1{m=512,n=512,k=512}`) is one problem; a MIOpenDriver command line is one
-// for each direction that it names. The error says what is accepted and where the text is wrong.
+// for each direction that it names. The error lists the accepted forms and the place of the
+// mistake.
 Result<std::vector<Problem>> ParseProblemArgument(const std::string& text);
 
 // The same where only one problem makes sense; a command line must name its direction (-F 1, 2 or
@@ -22,7 +23,7 @@ Result<Problem> ParseOneProblem(const std::string& text);
 struct ProblemSelection {
   std::string tag;
   std::string model;                  // MODEL or MODEL:VERSION.
-  std::string framework;              // FRAMEWORK or FRAMEWORK:VERSION; empty: whatever runs it.
+  std::string framework;              // FRAMEWORK or FRAMEWORK:VERSION; empty: any.
   std::string session;                // Its problems, where neither a tag nor a model is named.
   std::vector<std::string> problems;  // Arguments as in ParseProblemArgument.
 };

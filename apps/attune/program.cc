@@ -71,7 +71,7 @@ int PrintUnknownVerb(Output& err, const CLI::App& program, const std::string& wo
   return kExitUsage;
 }
 
-// "Extensions:" and a line for each: its name, what it is for, and its verbs.
+// "Extensions:" and a line for each: its name, its purpose, and its verbs.
 std::string HelpOn(const std::vector<Extension>& extensions) {
   if (extensions.empty()) return "";
   std::string text = "\nExtensions (attune VERB --help):\n";
@@ -138,7 +138,7 @@ Status CheckProc() {
       "/proc");
 }
 
-// The command line as a parser has it, and what it sets.
+// The parser of the command line, and the values that it sets.
 struct CommandLine {
   CommandLine(ProgramKind kind, const std::vector<VerbAdder>& verbs);
 
@@ -252,7 +252,7 @@ int RunProgram(int argc, char** argv, ProgramKind kind, const std::vector<VerbAd
   SetThreadWaitPolicy(argv);
   if (const auto status = Parse(line, argc, argv)) return *status;
   if (is_core && NamesServer(line.program)) {
-    // Without that extension, the verb says what it lacks as soon as it needs the server.
+    // Without that extension, the verb reports the missing part when it needs the server.
     (void)BecomeProgram(kFleetProgram, argv);
   }
   return RunVerb(line);

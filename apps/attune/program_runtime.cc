@@ -24,13 +24,13 @@ Result<ProgramRuntime> ProgramRuntime::Make(const std::string& device,
   given.device = device.c_str();
   if (!database.empty()) given.database = database.c_str();
   ATTUNE_ASSIGN_OR_RETURN(RuntimeOptions options, ReadSettings(&given, VariablesOfProcess()));
-  options.prints_summary = false;               // Of calls, of which there are none.
+  options.prints_summary = false;               // There are no calls to summarize.
   options.message = [](const std::string&) {};  // The notes of an answer say the same.
   ProgramRuntime program;
   auto runtime = Runtime::Create(options);
   if (runtime.ok()) {
     program.runtime_ = *std::move(runtime);
-    // What takes longer is not known to a program that starts either.
+    // A program that starts does not wait longer either.
     (void)program.runtime_->WaitIdle(kLongestLook);
   } else if (runtime.error().code() == StatusCode::kInvalidArgument) {
     return runtime.error();

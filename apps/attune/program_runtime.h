@@ -1,4 +1,4 @@
-// What a program that is started here would be served: the run time that it would make, asked.
+// The answers that the runtime gives to a program started here.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace attune {
 
-// What the run time says of a problem.
+// The runtime's answer for a problem.
 struct Served {
   std::optional<Explanation> explanation;
   Json json;           // As attune_explain() prints it; null without an explanation.
   std::string reason;  // Why nothing would serve; empty if something does.
 };
 
-// The run time of a program with the environment of this process: its forced choices, packages,
+// The runtime of a program with the environment of this process: its forced choices, packages,
 // policy and results of TunableOp's kind. It serves nothing, so it tunes and records nothing.
 class ProgramRuntime {
  public:

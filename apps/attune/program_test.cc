@@ -1,5 +1,5 @@
-// What the program computes without a device: durations, tables, texts for terminals and pages,
-// progress lines, and the story of each candidate.
+// Tests of the parts of the program that need no device: durations, tables, texts for terminals and
+// pages, progress lines, and the story of each candidate.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

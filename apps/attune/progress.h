@@ -13,7 +13,7 @@ namespace attune {
 // One line, at most `width` columns: bar, count, problem, stage, time passed and left.
 std::string LiveLine(const RunProgress& progress, int width);
 
-// The same for a log, without a bar and whole: what happened to a problem, or where its tuning is.
+// The same for a log, without a bar and whole: the outcome of a problem, or its progress.
 std::string PlainLine(const RunProgress& progress);
 
 // Writes to `err`, which outlives it. Not thread-safe.

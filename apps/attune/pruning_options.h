@@ -1,4 +1,4 @@
-// What a model of time leaves out of a tuning: --prune, --top and --time-model.
+// Options for pruning by a time model: --prune, --top and --time-model.
 #pragma once
 
 #include <cstdint>

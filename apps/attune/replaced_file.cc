@@ -9,7 +9,7 @@ namespace attune {
 
 Status CheckNoInput(const std::string& output, std::span<const std::string> inputs) {
   for (const std::string& input : inputs) {
-    // By device and inode. What is not there yet is no input.
+    // Compares device and inode. A file that does not exist yet is no input.
     std::error_code ignored;
     if (!std::filesystem::equivalent(input, output, ignored)) continue;
     return InvalidArgument(

@@ -1,4 +1,4 @@
-// Outputs that would replace what is read, or each other.
+// Outputs that would replace input files, or each other.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace attune {
 
-// kInvalidArgument if `output` is one of `inputs`, whatever it is called.
+// kInvalidArgument if `output` is one of `inputs`, by any name.
 Status CheckNoInput(const std::string& output, std::span<const std::string> inputs);
 
-// kInvalidArgument if what goes after two options is one file. Empty names are none, and
-// standard output takes both.
+// kInvalidArgument if the arguments of two options are one file. Empty names are none, and standard
+// output takes both.
 Status CheckTwoFiles(const std::string& output, const std::string& other,
                      const std::string& other_option);
 

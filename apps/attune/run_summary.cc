@@ -91,7 +91,7 @@ std::string AgainLine(const RunSummary& summary) {
   return fmt::format("Measured again, because they had less time before: {}.\n", again);
 }
 
-// Problems that were measured again, and whose earlier evidence is better.
+// Counts problems that were measured again but keep their earlier, better evidence.
 std::string KeptLine(const RunSummary& summary) {
   const auto kept = std::count_if(
       summary.outcomes.begin(), summary.outcomes.end(), [](const ProblemOutcome& outcome) {

@@ -1,4 +1,4 @@
-// What a tuning run says at its end.
+// Text at the end of a tuning run.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace attune {
 
 Json SummaryJson(const RunSummary& summary, const Peaks& peaks);
 
-// How many problems ended how, in what time, and what became of the candidates.
+// The number of problems by outcome, the time, and the outcomes of the candidates.
 std::string SummaryLines(const RunSummary& summary);
 
-// What went wrong, one line each, bounded: a run of thousands may fail for one reason.
+// Prints one line for each failure, bounded: a run of thousands may fail for one reason.
 void PrintTroubles(const RunSummary& summary, Output& err);
 
 // The times of problems on which the machine, or a tiny --per-problem, left no trust.
@@ -24,8 +24,8 @@ void PrintIfUnsteady(const RunSummary& summary, Output& err);
 // Said with --json too, because the exit status alone does not explain itself.
 void PrintInVain(const RunSummary& summary, Output& err);
 
-// Whether another run gets further than this one: it would begin with what exceeds a run, too, and
-// go on behind that only if something is tuned by now.
+// True if another run gets further than this one. Such a run would also begin with the problem that
+// exceeds a run, and continue after it only if something is tuned by now.
 bool GoesOn(const RunSummary& summary);
 
 }  // namespace attune

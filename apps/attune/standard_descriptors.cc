@@ -12,17 +12,17 @@
 
 namespace {
 
-// The run time of a sanitizer is not ready yet: no instrumented code, and none of the functions
-// that it replaces.
+// The runtime of a sanitizer is not ready yet: no instrumented code, and none of the functions that
+// it replaces.
 #define ATTUNE_UNINSTRUMENTED \
   __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
-// What stands in for a closed descriptor is open the wrong way round, so that using it still fails
-// (EBADF): output that nobody gets must not pass for written.
+// The substitute for a closed descriptor is open the wrong way round, so that using it still fails
+// (EBADF): lost output must not pass for written.
 ATTUNE_UNINSTRUMENTED void OccupyStandardDescriptors(int, char**, char**) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::syscall(SYS_fcntl, fd, F_GETFD) != -1 || errno != EBADF) continue;
-    // It gets the lowest free number. Where it cannot be opened, there is nobody to tell.
+    // It gets the lowest free number. A failure to open it cannot be reported.
     (void)::syscall(SYS_openat, AT_FDCWD, "/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
   }
 }

@@ -12,7 +12,7 @@ Measurement WithoutSamples(Measurement measurement) {
   return measurement;
 }
 
-// Median of the default in the heat that is being read; the default is the first of each heat.
+// Median of the default in the current screening round; the default is the first of each round.
 using HeatDefault = std::optional<double>;
 
 void Add(const Trial& trial, HeatDefault& heat, Story& story) {

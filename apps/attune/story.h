@@ -1,5 +1,5 @@
-// What became of each candidate of a measurement set, over all its trials: what `explain` lists and
-// the report draws.
+// The story of each candidate of a measurement set, over all its trials: `explain` lists it and the
+// report draws it.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct Story {
   Candidate candidate;
   bool is_default = false;
   std::optional<Measurement> final;   // The decision rests on these...
-  std::optional<Measurement> screen;  // ...and these chose who came that far. Without samples.
-  // Time over that of the default in the same heat of the screening: comparable across heats.
+  std::optional<Measurement> screen;  // ...and these chose the finalists. Without samples.
+  // Time over that of the default in the same screening round: comparable across rounds.
   std::optional<double> screen_ratio;
   std::optional<Failure> failure;  // A candidate that failed counts for nothing, however fast.
   int64_t build_ns = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kGap = 2;         // Blanks between columns.
 constexpr size_t kNarrowest = 12;  // A column that is cut keeps at least this much.
-constexpr size_t kIndent = 4;      // Of what stands below a row.
+constexpr size_t kIndent = 4;      // For lines below a row.
 
 size_t LineWidth(const std::vector<size_t>& widths) {
   const size_t gaps = widths.empty() ? 0 : kGap * (widths.size() - 1);

@@ -11,7 +11,7 @@ namespace attune {
 
 struct Column {
   enum class Align { kLeft, kRight };
-  // What becomes of the column on a terminal that is too narrow for the table. In a pipe nothing is
+  // The treatment of a column on a terminal that is too narrow for the table. In a pipe nothing is
   // ever cut, moved or left out.
   enum class Fit {
     kWhole,    // Stays as it is.
@@ -42,19 +42,19 @@ class Table {
     std::vector<std::string> cells;
     Colour colour;
   };
-  // Which columns stand beside each other, in order, and how wide; what stands below; what is left
+  // The columns beside each other, in order, and their widths; the columns below; the columns left
   // out.
   struct Layout {
     std::vector<size_t> beside;
-    std::vector<size_t> widths;  // Of `beside`.
+    std::vector<size_t> widths;  // For `beside`.
     std::vector<size_t> below;
     std::vector<size_t> left_out;
-    size_t limit = 0;  // Of a line; 0 if there is none.
+    size_t limit = 0;  // Columns in a line; 0 if unlimited.
   };
   Layout Arrange(const Screen& screen, int width) const;
-  // What the longest cell of `column` fits into.
+  // The width that fits the longest cell of `column`.
   size_t FullWidth(size_t column) const;
-  // What three quarters of the cells of `column` fit into: a few long ones give way first.
+  // The width that fits three quarters of the cells of `column`: a few long ones give way first.
   size_t UsualWidth(size_t column) const;
   std::vector<std::string> RenderLines(const std::vector<std::string>& cells,
                                        const Layout& layout) const;

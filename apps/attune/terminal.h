@@ -1,4 +1,4 @@
-// Where a program's text goes, and what may be done to it there.
+// The streams for a program's text, and the formatting that they allow.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace attune {
 // Columns of the terminal behind `fd`; 80 if it does not say.
 int TerminalWidth(int fd);
 
-// What one stream can show.
+// Capabilities of one stream.
 struct Screen {
   bool is_terminal = false;  // Lines may be redrawn.
   bool colour = false;       // A terminal, no NO_COLOR, and TERM is not "dumb".
@@ -29,7 +29,7 @@ std::string Paint(const Screen& screen, Colour colour, std::string_view text);
 // Length in bytes of the well-formed UTF-8 character at the start of `text`, 0 if there is none.
 // REQUIRES: `text` is not empty.
 size_t Utf8Length(std::string_view text);
-// Whether `text` begins with a control character, C0, C1 or DEL: all of them steer terminals.
+// True if `text` begins with a control character, C0, C1 or DEL: all of them steer terminals.
 bool IsControl(std::string_view text);
 
 // Columns that `text` takes: UTF-8 code points, colour sequences not counted. Every character that
@@ -39,12 +39,12 @@ size_t DisplayWidth(std::string_view text);
 // The first columns of `text`, an ellipsis at the end if something is left out.
 std::string Shortened(std::string_view text, size_t width);
 
-// `text` with control characters and bytes that are not UTF-8 shown as \xNN: what libraries say may
-// hold anything, and must not reach a terminal as it is. Newlines become " | ".
+// `text` with control characters and bytes that are not UTF-8 shown as \xNN: messages of libraries
+// may hold anything, and must not reach a terminal as they are. Newlines become " | ".
 std::string Printable(std::string_view text);
 
-// `text`, made printable, as one word of a command that somebody may copy into a shell: between
-// quotation marks where it has more than letters, digits and "_-.:/@+=%,".
+// `text`, made printable, as one word of a command for users to copy into a shell: between
+// quotation marks if it has more than letters, digits and "_-.:/@+=%,".
 std::string ShellWord(std::string_view text);
 
 // Where `text` has its first byte that Printable does not show as it is, newlines and tabs among

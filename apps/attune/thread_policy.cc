@@ -13,8 +13,8 @@ void SetThreadWaitPolicy(char** argv) {
   // /proc/self/exe is the loader.
   const bool is_own_file = ::getauxval(AT_BASE) != 0;
   if (changed && is_own_file && host::LoadedOpenMp().has_value()) {
-    // If this fails, the program goes on under the policy that the runtime has read, and the
-    // recorded environment of the children is right all the same.
+    // If this fails, the program continues under the policy that the runtime has read, and the
+    // recorded environment of the workers is right all the same.
     ::execv("/proc/self/exe", argv);
   }
 }

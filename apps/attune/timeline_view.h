@@ -11,19 +11,19 @@
 
 namespace attune {
 
-// A column of the table of stages: what several steps cost.
+// A column of the table of stages: the cost of several steps.
 struct StepTotal {
   TuningStep step = TuningStep::kStart;
   int64_t ns = 0;
 };
-// Those that took time, over all stages.
+// Totals that are not zero, over all stages.
 std::vector<StepTotal> StepTotals(const std::vector<StageCost>& costs);
 
 // The number of processes that did something.
 int LanesOf(const Timeline& timeline);
 
-// A table with a row for each stage: its wall time and share, then what each step took, summed over
-// all processes, and for how long no process did anything.
+// A table with a row for each stage: its wall time and share, then the time of each step, summed
+// over all processes, and the time without any busy process.
 std::string TimelineText(const Timeline& timeline, const Output& out);
 
 // The stages with their costs, and every span in microseconds.

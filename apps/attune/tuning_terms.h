@@ -1,4 +1,4 @@
-// What a request for attune-tuner asks of the tuning.
+// Tuning terms of a request for attune-tuner.
 #pragma once
 
 #include "attune/tuner/tuner.h"
@@ -6,7 +6,7 @@
 
 namespace attune {
 
-// `options` with what `terms` ask for in place of the usual.
+// `options`, with the values of `terms` instead of the usual ones.
 TuneOptions UnderTerms(TuneOptions options, const TuningTerms& terms);
 
 }  // namespace attune

@@ -20,8 +20,8 @@ struct BestOptions {
   ChoiceQuery choices;
   std::string cache;
   std::string device;           // FindRecordPlace.
-  std::string target;           // Of imported databases, instead of a device.
-  ObjectiveRun objective = {};  // Without a name: what is served.
+  std::string target;           // From imported databases, instead of a device.
+  ObjectiveRun objective = {};  // Without a name: the served choice.
   bool json = false;
 };
 

@@ -1,4 +1,4 @@
-// attune build: compiles what problems need on a GPU that need not be here.
+// attune build: compiles kernels for problems on a GPU that may be absent.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 
 struct BuildOptions {
-  std::string kernel_device;  // What a user's kernel would run on, which nothing does here.
+  std::string kernel_device;  // Device for a user's kernel; nothing runs here.
   ProblemSelection selection;
   bool every_kernel = false;
   std::string target;
@@ -57,7 +57,7 @@ std::string_view Name(BuildState state) {
   return "";
 }
 
-// What became of one kernel for one problem.
+// The outcome of one kernel for one problem.
 struct BuildRow {
   const Solver* solver = nullptr;
   std::string problem;
@@ -69,7 +69,8 @@ struct BuildRow {
   std::optional<int> blocks_per_multiprocessor;  // Nothing if it is not known.
 };
 
-// Builds the default of `solver`. What cannot be kept has failed: keeping it is what it is for.
+// Builds the default of `solver`. A result that cannot be stored is a failure: storing is the
+// purpose.
 BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem,
                   const Target& target) {
   BuildRow row;
@@ -126,7 +127,7 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
     for (const auto& solver : place.backend->solvers()) {
       const SolverTraits& traits = solver->traits();
       if (!traits.compiles || traits.operator_name != OperatorName(tagged.problem)) continue;
-      // Code for one size serves nobody who has another.
+      // Code for one size is useless for other sizes.
       if (options.every_kernel && !traits.dynamic) continue;
       tasks.push_back({solver.get(), &tagged.problem});
     }
@@ -194,7 +195,7 @@ void PrintRows(const std::vector<BuildRow>& rows, Application& application) {
   application.out().Print(table.Render(application.out().screen(), application.out().width()));
 }
 
-// For lists of hundreds of problems: one row for each kernel, and what failed.
+// For lists of hundreds of problems: one row for each kernel, and the failures.
 void PrintSummary(const std::vector<BuildRow>& rows, Application& application) {
   struct Count {
     std::array<int, 4> states = {};
@@ -252,7 +253,7 @@ Result<std::vector<TaggedProblem>> ProblemsOf(Application& application,
   return problems;
 }
 
-// Ok, or why what is compiled at `place` is nothing of the session that was named.
+// Ok, or why code compiled at `place` does not belong to the named session.
 Status CheckIsOfSession(Application& application, const CompilePlace& place) {
   if (!application.names_session()) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
@@ -268,14 +269,14 @@ Status CheckIsOfSession(Application& application, const CompilePlace& place) {
       Printable(session.name), terms.arch, terms.backend, target.arch, target.backend));
 }
 
-// Whether `entry` is code that was built, and no link to something else.
+// True if `entry` is code that was built, and not a link.
 bool IsBuilt(const std::filesystem::directory_entry& entry) {
   std::error_code error;
   return entry.path().extension() == ".kernel" &&
          entry.symlink_status(error).type() == std::filesystem::file_type::regular;
 }
 
-// Ok, or why `folder` is not one for what is built alone: it is made readable to everybody.
+// Ok, or why `folder` cannot hold only built kernels: it becomes readable to all users.
 Status CheckHoldsOnlyKernels(const std::filesystem::path& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entries(folder, error), end; !error && entries != end;
@@ -299,8 +300,8 @@ constexpr auto kSearchable = kReadable | std::filesystem::perms::owner_exec |
                              std::filesystem::perms::group_exec |
                              std::filesystem::perms::others_exec;
 
-// Makes the folders above `folder` that are missing, for every user to pass and for nobody else to
-// write, whatever the umask.
+// Makes the missing folders above `folder`, open to all users but writable only to the owner,
+// whatever the umask.
 Status MakeFoldersAbove(const std::filesystem::path& folder) {
   const std::filesystem::path above = folder.parent_path();
   std::error_code error;
@@ -324,12 +325,12 @@ Result<OpenedKernelCache> CacheOf(const BuildOptions& options) {
   return opened;
 }
 
-// What an installation brings is for every user to read, and for nobody else to write.
+// Makes installed files readable to all users and writable only to the owner.
 Status OpenToReaders(const std::filesystem::path& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entries(folder, error), end; !error && entries != end;
        entries.increment(error)) {
-    // What another process has replaced meanwhile is opened by that one.
+    // A process that has replaced a file meanwhile opens it itself.
     std::error_code gone;
     if (IsBuilt(*entries)) std::filesystem::permissions(entries->path(), kReadable, gone);
   }

@@ -1,4 +1,4 @@
-// attune devices: what can run candidates here, and which libraries were found or missed.
+// attune devices: lists devices that can run candidates here, and found or missing libraries.
 
 #include <algorithm>
 
@@ -89,7 +89,7 @@ void PrintMissingCounters(const LoadedBackends& loaded, Output& out) {
   }
 }
 
-// Says whose wish it was, because that is where it is put right.
+// Names the variable that made the choice, because the user must correct it there.
 std::string ChosenBy(const std::string& variable) {
   return variable.empty() ? "" : fmt::format("{}: ", variable);
 }

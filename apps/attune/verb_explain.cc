@@ -1,6 +1,6 @@
-// attune explain: what serves here and why, as the run time decides it; and of the candidate that
-// the database chooses every trial, what lost by how much, what failed and why, and which
-// measurements do not count here.
+// attune explain: the candidate that serves here and why, as the runtime decides it; and for the
+// candidate that the database chooses every trial, the losers and their margins, the failures and
+// their reasons, and the measurements that do not count here.
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,10 +35,10 @@ namespace {
 
 struct ExplainOptions {
   std::string problem;
-  std::vector<std::string> own_problems;  // Of --kernel.
+  std::vector<std::string> own_problems;  // From --kernel.
   std::string device;                     // FindRecordPlace.
   std::string session;
-  std::string target;  // Of imported databases, instead of a device.
+  std::string target;  // From imported databases, instead of a device.
   std::string model;   // A file of `attune model fit`; empty: nothing is predicted.
   bool timeline = false;
   std::string trace;  // Write the timeline there, for a trace viewer.
@@ -58,8 +58,8 @@ struct Evidence {
   std::string roofline_note;
   std::string throttle_note;  // That the set of the choice was decided at a clock held back.
   Served served;
-  std::map<Candidate, Prediction> predicted;  // Of every candidate of the sets, by --time-model.
-  std::vector<Timeline> timelines;            // Of the shown set.
+  std::map<Candidate, Prediction> predicted;  // For every candidate of the sets, by --time-model.
+  std::vector<Timeline> timelines;            // For the shown set.
 };
 
 // The set to show in full: the one that decided, else the newest.
@@ -130,7 +130,7 @@ void PrintTimelines(const Evidence& evidence, Output& out) {
   for (const Timeline& timeline : evidence.timelines) out.Print(TimelineText(timeline, out));
 }
 
-// Beside the measurements: what a model says that the same candidates take.
+// Beside the measurements: a model's predictions for the same candidates.
 Status Predict(const std::string& file, Evidence& evidence) {
   ATTUNE_ASSIGN_OR_RETURN(
       CandidateModel times,
@@ -359,7 +359,7 @@ void PrintUncapturable(const std::vector<Story>& stories, Output& out) {
       text);
 }
 
-// Those that the set has not tried, because an earlier one did.
+// Candidates that the set has not tried, because an earlier one did.
 void PrintQuarantined(const Evidence& evidence, const std::vector<Story>& stories, Output& out) {
   std::string text;
   for (const auto& [candidate, failure] : evidence.quarantined) {

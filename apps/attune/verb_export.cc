@@ -28,7 +28,7 @@ struct ExportOptions {
   std::string pytorch;  // Its version; empty: the file is for attune and for people.
   std::string device;   // FindRecordPlace.
   std::string kernel;   // The file of a user's kernel; without problems all that is tuned of it.
-  std::string results;  // Of another tuner, instead.
+  std::string results;  // Another tuner's results, instead.
   bool wisdom = false;
   bool json = false;
 };
@@ -45,7 +45,7 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
           {"left_out", skipped}};
 }
 
-// The file that a run time serves with ATTUNE_TUNABLE_ENABLED=1, with a line for every operator. It
+// The file that a runtime serves with ATTUNE_TUNABLE_ENABLED=1, with a line for every operator. It
 // omits the name and the kernel of this host: the records may come from another host.
 TunableOpExport ResultsOfTuning(const std::vector<Choice>& choices, const Place& place) {
   TunableOpExport exported;
@@ -74,14 +74,14 @@ Result<TunableOpExport> Format(const std::vector<Choice>& choices, const ExportO
   return ExportTunableOp(choices, validators, TunableOpLines::kOfCublasLt);
 }
 
-// What is tuned of the kernel that is named, and the kernel as the device has it.
+// Tuned choices of the named kernel, and the kernel as the device has it.
 struct TunedKernel {
   kernel::KernelFile file;
   Target device;
   std::vector<TunedSize> tuned;
 };
 
-// Of the sizes that are named, or all. kNotFound if there is none.
+// Returns the named sizes, or all. kNotFound if there is none.
 Result<TunedKernel> TunedKernelOf(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
@@ -176,8 +176,8 @@ Result<int> ExportTried(Application& application, const ExportOptions& options) 
   return results.lost.has_value() ? kExitPartly : kExitDone;
 }
 
-// Wisdom is of a kernel; what else there is has a format, and of a kernel without sizes those that
-// are tuned.
+// Wisdom is of a kernel; other exports need a format. A kernel without sizes means those that are
+// tuned.
 Status CheckWhatIsMeant(const ExportOptions& options) {
   if (options.wisdom && options.kernel.empty()) {
     return InvalidArgument("--wisdom is about the kernel that --kernel names.");

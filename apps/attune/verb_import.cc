@@ -42,7 +42,7 @@ struct Staying {
   int64_t in_tag = 0;
   std::optional<int64_t> in_network;  // Nothing if the list is of none.
   std::string network;                // Its label.
-  std::string another_version;        // What --model would name.
+  std::string another_version;        // The version that --model would name.
 };
 
 Json ImportJson(const ProblemList& list, const Staying& staying) {
@@ -191,7 +191,7 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
     PrintImport(list, staying, options, application);
   }
   if (list.problems.empty()) {
-    // Said with --json too: whoever goes on to tune the tag has none.
+    // Also printed with --json: a later tuning of the tag would find no problems.
     const std::string none = fmt::format(
         "{} holds no problem that can be imported, so nothing was put under the tag '{}'. 'attune "
         "import --help' shows what a list may hold.",

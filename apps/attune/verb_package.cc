@@ -29,8 +29,8 @@ struct PackageOptions {
   bool json = false;
 };
 
-// Where the kernels of `list` are compiled: at its device, or what compiles for that, if anything
-// has to be compiled. kUnavailable if nothing here does.
+// The place to compile the kernels of `list`: its device, or the compilers for it, if anything must
+// be compiled. kUnavailable if there is none here.
 Result<SessionPlace> FindPackingPlace(Application& application, const ChosenList& list) {
   if (list.where.has_device()) return SessionPlaceAt(list.where.place);
   const Session& session = *application.session();
@@ -43,7 +43,7 @@ Result<SessionPlace> FindPackingPlace(Application& application, const ChosenList
   return SessionPlaceAt(list.where.place);
 }
 
-// The choice, or the default where only what compiles for the device can tell it.
+// The choice, or the default if only the compilers for the device can give it.
 std::optional<Candidate> WinnerOf(const Place& place, const ChosenProblem& problem) {
   return problem.choice ? problem.choice->candidate
                         : DefaultCandidate(place, problem.tagged.problem);
@@ -82,7 +82,7 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
   return written.left_out.empty() ? kExitDone : kExitPartly;
 }
 
-// What is wrong with the files, or why nobody can tell.
+// Faults of the files, or why they could not be checked.
 Json JsonOf(const PackageReference& reference, const Status& verified) {
   Json json = {{"folder", reference.folder.string()},
                {"verified", verified.ok()},

@@ -1,4 +1,4 @@
-// attune problems: what the database has to solve.
+// attune problems: lists the problems in the database.
 
 #include <map>
 

@@ -28,7 +28,7 @@ struct ReportOptions {
   std::string file;
   std::string device;  // FindRecordPlace.
   std::string kernel;  // The file of a user's kernel.
-  std::string model;   // A file of 'attune model fit'; empty: what is beside the database.
+  std::string model;   // A file of 'attune model fit'; empty: the models beside the database.
   bool json = false;
 };
 
@@ -50,7 +50,7 @@ Json NetworksJson(const std::vector<ToldTotal>& totals) {
 
 Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t predicted,
                  size_t bytes) {
-  // Times of several networks are those of nothing that anybody runs.
+  // A sum over several networks is the time of no real program.
   const bool is_one = data.totals.size() == 1;
   const NetworkTotal& total = data.totals.front().total;
   return {{"file", options.file},
@@ -83,7 +83,7 @@ Result<ReportSubject> SubjectOf(Application& application, const ProblemSelection
   return subject;
 }
 
-// A file that is named and refused is an error; of those beside the database it is said.
+// A named file that is refused is an error; files beside the database only cause a note.
 Result<CandidateModels> ModelsToShow(Application& application, const ReportOptions& options,
                                      const Place& place) {
   ModelLocation location;

@@ -30,13 +30,13 @@ struct RunVerbOptions {
   bool json = false;
 };
 
-// What came of running one candidate.
+// The result of running one candidate.
 struct Outcome {
   Trial trial;  // kScreen with a measurement, or a failure.
   double roofline_fraction = 0;
   std::string roofline_note;
-  std::string turn_note;  // Why others may have measured at the same time; empty if nobody did.
-  // Of --counters: for each kernel its values, or why there are none.
+  std::string turn_note;  // Why others may have measured at the same time; else empty.
+  // With --counters: for each kernel its values, or why there are none.
   std::vector<std::vector<double>> counted;
   std::string no_counters;
 };
@@ -65,7 +65,7 @@ Result<Candidate> NamedCandidate(const std::string& text, const Place& place,
   }
   ATTUNE_RETURN_IF_ERROR(
       solver->IsApplicable(problem, place.target).WithContext(Text(solver->id())));
-  // A library's own list is longer than the space, and it checks what it is given.
+  // A library's own list is longer than the space, and it checks its arguments.
   if (solver->traits().listed_on_device) return candidate;
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place.target));
   if (!space.IndexOf(candidate.config)) {

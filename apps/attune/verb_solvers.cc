@@ -152,7 +152,7 @@ void PrintRows(const std::vector<Row>& rows, const std::optional<Problem>& probl
   out.Print(table.Render(out.screen(), out.width()));
 }
 
-// "library.attune=1.2 library.k=0a1b"; nothing where nobody could tell it.
+// "library.attune=1.2 library.k=0a1b"; nothing if unknown.
 std::string CodeText(const SolverEntry& entry) {
   std::string text;
   if (entry.code == UnknownCode()) return text;
@@ -162,7 +162,7 @@ std::string CodeText(const SolverEntry& entry) {
   return text;
 }
 
-// What the session was told when its solvers were asked last; nobody is asked again.
+// Prints the answers that solvers gave the session last, without asking them again.
 Result<int> RunOfSession(Application& application, const SolversOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   const Session& session = *application.session();

@@ -47,10 +47,10 @@ constexpr int64_t kMaxCandidates = 1'000'000'000;
 struct TuneVerbOptions {
   ProblemSelection selection;
   std::string device;              // Application::DeviceOf.
-  std::vector<std::string> steps;  // Of the jobs of a session.
+  std::vector<std::string> steps;  // For jobs of a session.
   bool stale = false;
   std::vector<std::string> prior_files;
-  std::vector<PriorRecords> priors;  // Of those files, once they are read.
+  std::vector<PriorRecords> priors;  // From those files, once they are read.
   PruningOptions pruning;
   std::shared_ptr<const CandidateModels> models;  // That pruning asks, once they are read.
   TuneOptions tune;
@@ -59,12 +59,12 @@ struct TuneVerbOptions {
   WorkshopLimits limits;
   std::string log;  // A file; empty: no log.
   std::string objective = "time";
-  std::string kernel_file;       // Of --kernel.
-  bool has_per_problem = false;  // Of --per-problem.
+  std::string kernel_file;       // From --kernel.
+  bool has_per_problem = false;  // From --per-problem.
   bool json = false;
 
   bool seeks_time() const { return objective == kTimeObjective; }
-  // Which measurements choose. Without --cache the newest do, in whatever state the caches were.
+  // The measurements that choose. Without --cache the newest do, in any state of the caches.
   ChoiceQuery Choices() const {
     return {selection, cache.empty() ? std::nullopt : std::optional(tune.cache)};
   }
@@ -77,7 +77,7 @@ void PrintWinners(const std::vector<ChosenProblem>& chosen,
   Output& out = application.out();
   out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
   out.Print(TotalLines(TotalsOf(chosen, networks)));
-  // Peaks, index and table are part of what the run took.
+  // The run includes the time for peaks, index and table.
   summary.wall_ns = application.ElapsedNs();
   out.Print(SummaryLines(summary));
   out.Flush();
@@ -98,7 +98,7 @@ int64_t EndOf(const Application& application, const TuneVerbOptions& options, do
          static_cast<int64_t>(share * static_cast<double>(options.run.budget_ns));
 }
 
-// What is left of the budget; whatever came before, a tenth is for problems.
+// The rest of the budget, of which at least a tenth is for problems.
 int64_t BudgetLeftNs(const Application& application, const TuneVerbOptions& options) {
   const int64_t budget_ns = options.run.budget_ns;
   if (budget_ns == 0) return 0;
@@ -154,7 +154,7 @@ Status CheckSolverNames(const Place& place, const std::vector<std::string>& part
   return Status::Ok();
 }
 
-// Children compile what their cache does not hold, and cannot say so themselves.
+// Workers compile kernels that their cache lacks, and cannot report that themselves.
 void PrintIfKernelsAreNotKept(const Place& place, Output& err) {
   const SolverList& solvers = place.backend->solvers();
   const bool compiles = std::any_of(solvers.begin(), solvers.end(),
@@ -221,7 +221,7 @@ Result<std::vector<CrewMember>> RunOnEveryDevice(Application& application,
                                                  const std::vector<std::string>& devices,
                                                  const OrderlyInterruption& interruption) {
   ATTUNE_ASSIGN_OR_RETURN(auto arguments, ArgumentsForEachDevice());
-  // What is queued again is so once, before.
+  // Stale jobs are requeued once, before.
   std::erase_if(arguments, [](const std::string& word) { return word.starts_with("--stale"); });
   if (options.limits.compile_jobs == 0) {
     const size_t share = static_cast<size_t>(UsableCores()) / devices.size();
@@ -230,7 +230,7 @@ Result<std::vector<CrewMember>> RunOnEveryDevice(Application& application,
   return RunCrew(devices, arguments, application.err(), [&] { return interruption.requested(); });
 }
 
-// On one list: what another one tunes is left to it.
+// On one list: each process skips the problems that another one tunes.
 Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto devices,
                           UsableDevices(application.backends().list, options.device));
@@ -261,8 +261,8 @@ Status CheckJobOptions(const TuneVerbOptions& options) {
       "it.");
 }
 
-// Whether the jobs of a session are to be done: it has some, or gets some by --stale, and no
-// problems are named.
+// True if the run does jobs of a session: it has some, or gets some by --stale, and no problems are
+// named.
 Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) {
   const ProblemSelection& selection = options.selection;
   const bool names_problems =
@@ -289,13 +289,13 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   return true;
 }
 
-// Where the jobs of a session are done, with what measures them if the device is here.
+// The place for the jobs of a session, with the parts to measure if the device is here.
 struct JobPlace {
   SessionPlace place;
   std::unique_ptr<Workshop> workshop;
 };
 
-// What is only compiled is bound to the architecture alone, and waits for no turn at the device.
+// Work that only compiles is bound to the architecture alone, and needs no turn at the device.
 Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& options,
                               bool measures) {
   JobPlace opened;
@@ -312,8 +312,8 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
   return opened;
 }
 
-// Each process takes from one queue what nobody has. What those leave that got into trouble is done
-// by the others, in another round, unless the run has a budget, which is over by then.
+// Each process takes free jobs from one queue. Jobs that a failed process leaves are done by the
+// others, in another round, unless the run has a budget, which is over by then.
 Result<JobCrewSummary> RunJobCrew(Application& application, const TuneVerbOptions& options,
                                   const std::vector<JobStep>& steps) {
   ATTUNE_ASSIGN_OR_RETURN(auto devices, UsableDevices(application.backends().list, options.device));
@@ -427,7 +427,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   if (!options.selection.session.empty()) ATTUNE_RETURN_IF_ERROR(application.store().status());
   const LoadedBackends& backends = application.backends();  // Before one is loaded alone.
-  // Whether a session is measured on the device that is named is asked when it is entered.
+  // Entering a session checks whether it is measured on the named device.
   if (options.device.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
   }

@@ -69,7 +69,7 @@ CLI::Option_group* AddListOptions(CLI::App& verb, ProblemSelection& selection,
           ->check(NameWithin(kMaxNetworkBytes))
           ->type_name("MODEL")
           ->excludes(tag);
-  // Not in the group, which counts what is worked on.
+  // Not in the group, which counts ways to name problems.
   verb.add_option("--framework", selection.framework,
                   "With --model: of those that this runs alone, as NAME or NAME:VERSION")
       ->needs(model)

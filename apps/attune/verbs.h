@@ -49,8 +49,8 @@ void AddJsonFlag(CLI::App& verb, bool& json,
 Status CheckJsonHasRoom(bool json, const std::string& file, std::string_view option = "-o");
 
 // --tag or --model (with --framework), --session, and --problem (repeatable), at least one of which
-// must be given. Returns their group, which other ways to name problems may be added to. --session
-// is told to the application of `invocation` before the verb runs.
+// must be given. Returns their group, which other ways to name problems may be added to. The
+// application of `invocation` receives --session before the verb runs.
 CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection,
                                        Invocation& invocation);
 
@@ -63,7 +63,7 @@ CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& inv
                               const std::string& description);
 
 // Writes `content` to `file` so that a crash leaves the old file or the new one; "-" is standard
-// output. A failure says what goes after `option`.
+// output. A failure names the argument of `option`.
 Status WriteResult(Application& application, const std::string& file, std::string_view content,
                    std::string_view option = "-o");
 
@@ -71,8 +71,8 @@ Status WriteResult(Application& application, const std::string& file, std::strin
 // and shows its beginning.
 CLI::Validator NameWithin(size_t most_bytes);
 
-// For a name that is kept: a usage error names the first byte that nobody could see or type, and
-// its position, or says that there are blanks alone.
+// For a name that is kept: a usage error names the first byte that users cannot see or type, and
+// its position, or reports that there are only blanks.
 CLI::Validator SeenText();
 
 // An option that takes a duration such as 500ms, 2s, 3m or 1h. Anything else is a usage error.

@@ -17,8 +17,8 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems);
 // A line that says that the speed-up is not over the usual default, if it is not.
 void PrintNotes(const ChosenProblem& problem, Output& err);
 
-// A line that says how many problems were decided while the device held its clock back, and by
-// what, if any were.
+// If any problems were decided while the device was throttled, prints a line with their number and
+// the reasons.
 void PrintIfThrottled(const std::vector<ChosenProblem>& problems, Output& err);
 
 // Time of the whole list, each problem as often as the list has it: default and tuned. Only
@@ -33,15 +33,15 @@ struct NetworkTotal {
 };
 NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems);
 
-// A time that is told: of one network, or of the list where no network was selected.
+// A printed total: of one network, or of the list where no network was selected.
 struct ToldTotal {
   std::optional<Network> network;
   NetworkTotal total;
 };
 
-// One for each of `networks`, whose times are never added up, because nothing computes them all;
-// one of all `problems` where there are none. A problem of a network that is not among `problems`,
-// because it was imported since, is left out; one that is of no network counts for nothing.
+// One for each of `networks`: their times are never added up, because no program computes them all.
+// One for all `problems` if there are no networks. Leaves out a network's problem that is not among
+// `problems`, because it was imported since; ignores one that is of no network.
 std::vector<ToldTotal> TotalsOf(const std::vector<ChosenProblem>& problems,
                                 const std::vector<NetworkProblems>& networks);
 

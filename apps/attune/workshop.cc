@@ -84,7 +84,7 @@ Result<Peaks> Workshop::MeasurePeaks(const std::function<bool()>& go_on, int64_t
 }
 
 void Workshop::RaisePeaks(const std::function<bool()>& go_on, int64_t end_ns) {
-  if (AsLibrary(*place_.backend) != nullptr) return;  // Nobody knows them.
+  if (AsLibrary(*place_.backend) != nullptr) return;  // Peaks of libraries are unknown.
   if (const auto again = MeasurePeaks(go_on, end_ns); again.ok()) {
     peaks_ = HighestOf(peaks_, *again);
   }

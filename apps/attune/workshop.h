@@ -21,17 +21,17 @@
 
 namespace attune {
 
-// What candidates may use.
+// Limits for candidates.
 struct WorkshopLimits {
   int jobs = 0;                    // 0: one child for each core.
   int compile_jobs = 0;            // On GPUs, where one child has the device. 0: as many as cores.
-  int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
-  int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
+  int64_t memory_limit_bytes = 0;  // For each worker; 0: an equal share of physical memory.
+  int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: its default.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
-  CompilerLog* log = nullptr;      // Receives the output of children; null: dropped.
+  CompilerLog* log = nullptr;      // Receives the output of workers; null: dropped.
   bool measures_peaks = true;      // False: Workshop::peaks() are zeros.
-  // Candidates run in this process, without children, for whoever has a debugger at it: one that
-  // crashes takes it along. Peaks are not measured.
+  // Candidates run in this process, without workers, for debugging: one that crashes takes the
+  // process along. Peaks are not measured.
   bool is_in_process = false;
 };
 
@@ -40,13 +40,13 @@ class Workshop {
   // kInvalidArgument if the memory limit leaves no room for any candidate. Measures the peaks of
   // the device, if `limits` say so, which takes a fraction of a second, and before that waits for
   // its turn at the machine for as long as `go_on` (may be null) says. At `peaks_end_ns` (steady
-  // clock) measuring them is given up: a device may have to compile for it. Without peaks tuning
-  // goes on, and peaks() are zeros.
+  // clock) it gives up measuring them: a device may have to compile for it. Without peaks tuning
+  // continues, and peaks() are zeros.
   static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits,
                                                 const std::function<bool()>& go_on = nullptr,
                                                 int64_t peaks_end_ns = QualifyTime::kForever);
 
-  // What a Tuner that keeps its records in `store` works with; valid as long as this object.
+  // The parts for a Tuner that keeps its records in `store`; valid as long as this object.
   // REQUIRES: the same store each time.
   TunerParts PartsFor(RecordStore& store);
   Evaluator& evaluator() { return *evaluator_; }
@@ -64,10 +64,10 @@ class Workshop {
 
  private:
   explicit Workshop(const Place& place) : place_(place), other_places_(place.target) {}
-  // The same for a library that runs as a program of its own, which has no peaks and no children.
+  // The same for a library that runs as a program of its own, which has no peaks and no workers.
   static Result<std::unique_ptr<Workshop>> OpenLibrary(const Place& place,
                                                        const LibraryBackend& backend);
-  // Of the lock, where it can be had. What is wrong with how it was chosen is an error.
+  // Takes the lock, if available. A fault in how it was chosen is an error.
   Status TakeMachine(Result<std::unique_ptr<MachineLock>> machine);
   Result<Peaks> MeasurePeaks(const std::function<bool()>& go_on, int64_t end_ns);
 
@@ -79,8 +79,8 @@ class Workshop {
   Peaks peaks_;
   Status peaks_status_;
   SteadyClock clock_;
-  OpenedKernelCache kernels_;       // Of a library.
-  std::unique_ptr<Device> device_;  // Of candidates that run in this process.
+  OpenedKernelCache kernels_;       // For a library.
+  std::unique_ptr<Device> device_;  // For candidates that run in this process.
   std::unique_ptr<Evaluator> evaluator_;
 };
 

@@ -20,12 +20,12 @@ constexpr double kWidth = 960;
 constexpr double kLabelWidth = 330;
 constexpr double kRow = 17;
 constexpr double kTop = 26;
-constexpr double kFarthest = 4;  // What is predicted farther off is drawn at the edge.
+constexpr double kFarthest = 4;  // Larger errors are drawn at the edge.
 
 struct SolverErrors {
   std::vector<const PredictedTime*> times;
   double median_ratio = 1;
-  double median_error = 0;  // Of |predicted / measured - 1|.
+  double median_error = 0;  // Median of |predicted / measured - 1|.
 };
 
 double MedianOf(std::vector<double> values) {

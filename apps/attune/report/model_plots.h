@@ -15,7 +15,7 @@ std::string PredictedPlot(const std::vector<PredictedTime>& times, const Palette
 // A row for each solver: predicted over measured time of its candidates, and their median.
 std::string ErrorPlot(const std::vector<PredictedTime>& times, const Palette& palette);
 
-// What is found by how many measurements, in the order of predictions, at random and by default.
+// The best time found by number of measurements: ordered by prediction, at random and by default.
 std::string RegretPlot(const RegretCurves& curves);
 
 // All of it, with the figures in words and a table; empty without times.

@@ -1,4 +1,4 @@
-// What a report draws of a model: every candidate once, well-formed, with the figures in words.
+// A model's plots show every candidate once, are well-formed, and give the figures in words.
 #include "apps/attune/report/model_plots.h"
 
 #include <cmath>
@@ -46,8 +46,8 @@ bool IsWellFormed(const std::string& markup) {
   return open.empty();
 }
 
-// Problems of so many candidates each, in two solvers; the first is the default. What is predicted
-// is off by `factor`, and in the wrong order where `is_reversed`.
+// Problems with `candidates` candidates each, in two solvers; the first is the default. Predictions
+// are off by `factor`, and in the wrong order if `is_reversed`.
 std::vector<PredictedTime> Times(int problems, int candidates, double factor, bool is_reversed) {
   std::vector<PredictedTime> times;
   for (int i = 0; i < problems; ++i) {

@@ -1,4 +1,4 @@
-// What a report shows of models of time: what they predict of everything that was timed.
+// The report's view of time models: their predictions for everything that was timed.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ struct PredictedTime {
   }
 };
 
-// Of all problems whose operator has a model. Candidates of which the model knows nothing of their
-// own are among them.
+// Predictions for all problems with a model for their operator. They include candidates without
+// model data of their own.
 std::vector<PredictedTime> PredictedTimes(const ReportData& data, const CandidateModels& models);
 
-// How much longer than the best one takes what is found, when so many are measured for each
-// problem: geometric means over problems with two candidates at least.
+// The found time over the best one, as a function of the number of measurements for each problem:
+// geometric means over problems with two candidates at least.
 struct RegretCurves {
   static constexpr size_t kMostMeasured = 16;
 

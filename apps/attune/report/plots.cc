@@ -76,7 +76,7 @@ void DrawSpeedupRow(Svg& svg, const Scale& scale, double y, const ReportProblem&
   svg.Label(end + 6, y + 4, FormatSpeedup(choice.speedup), {"value"});
 }
 
-constexpr double kFarthest = 10;  // Times of the winner; what is slower is drawn at the edge.
+constexpr double kFarthest = 10;  // Times of the winner; slower ones are drawn at the edge.
 
 void DrawStripRow(Svg& svg, const Scale& scale, double y, const ReportProblem& problem,
                   const Palette& palette) {
@@ -219,7 +219,7 @@ constexpr double kFrontHeight = 300;
 constexpr double kFrontLeft = 70;
 constexpr double kFrontBottom = 262;
 
-// Of the values of objective `k`, from `from` to `to`: logarithmic where all are positive and far
+// The scale of objective `k`, from `from` to `to`: logarithmic if all values are positive and far
 // apart.
 Scale FrontScale(const ObjectiveFront& front, size_t k, double from, double to) {
   double low = std::numeric_limits<double>::infinity();

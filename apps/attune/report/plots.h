@@ -1,4 +1,4 @@
-// The plots of a report, each one SVG picture.
+// The plots of a report, each one SVG image.
 #pragma once
 
 #include <string>
@@ -37,13 +37,13 @@ std::string SpacePlot(const SpaceView& space, const Palette& palette);
 // along the front and the default ringed.
 std::string FrontPlot(const FrontView& view);
 
-// A row for the stages and one for each process: what it did when.
+// A row for the stages and one for each process: its activity over time.
 std::string TimelinePlot(const Timeline& timeline);
 
 // Two bars: a whole list or network by default and tuned.
 std::string TotalPlot(const NetworkTotal& total);
 
-// Whether a problem was measured and has something to draw.
+// True if a problem was measured and has something to draw.
 bool IsMeasured(const ReportProblem& problem);
 
 }  // namespace attune

@@ -59,8 +59,8 @@ std::vector<SpaceView> SpacesOf(const RecordedSet& set, const std::optional<Choi
   return large;
 }
 
-// Collects over the sets of a list. Of several sets that tried the same space, the one that timed
-// most of it is kept.
+// Collects over the sets of a list. If several sets tried the same space, keeps the one that timed
+// most of it.
 class Gatherer {
  public:
   explicit Gatherer(ReportData& data) : data_(data) {

@@ -1,4 +1,4 @@
-// What a report shows, gathered from the records; no text and no drawing yet.
+// Data of a report, gathered from the records; no text and no drawing yet.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SpaceView {
 
   Problem problem;
   SolverId solver;
-  uint64_t configs = 0;  // Of the whole space; 0 if the solver is not in this program.
+  uint64_t configs = 0;  // Size of the space; 0 if the solver is not in this program.
   size_t tried = 0;
   size_t failed = 0;
   std::vector<double> ratios;  // Time of each timed config over that of the winner, ascending.
@@ -32,8 +32,8 @@ struct SpaceView {
 struct ReportProblem {
   ChosenProblem chosen;
   MeasurementSet set;               // The one that decided; meaningless without stories.
-  std::vector<Story> stories;       // Of that set, in the order of StoriesOf.
-  std::vector<Timeline> timelines;  // Of that set.
+  std::vector<Story> stories;       // For that set, in the order of StoriesOf.
+  std::vector<Timeline> timelines;  // For that set.
 };
 
 // A problem that was tuned for two objectives.
@@ -61,12 +61,12 @@ struct ReportData {
   int64_t trials = 0;
 };
 
-// What a page is about.
+// The subject of a page.
 struct ReportSubject {
   std::string title;
   std::string tag;  // If the problems are those of one: read at once, then.
   std::vector<NetworkProblems> networks = {};  // TotalsOf.
-  FigureStore* figures = nullptr;              // Of the same database; null: no fronts.
+  FigureStore* figures = nullptr;              // In the same database; null: no fronts.
 };
 
 // Reads everything that the store has of `problems` on the backend of `place`.

@@ -21,10 +21,10 @@ struct LabelStyle {
   std::string_view tip = {};
 };
 
-// A picture that scales with the page. Coordinates are CSS pixels at full width.
+// An image that scales with the page. Coordinates are CSS pixels at full width.
 class Svg {
  public:
-  // `label` is what a screen reader says.
+  // `label` is the text for screen readers.
   Svg(double width, double height, std::string_view label);
 
   // `css` are class names; `tip` shows on hovering, none if empty. Texts are escaped here.

@@ -10,9 +10,9 @@
 
 namespace attune {
 
-// A backend called `name` with solvers of the names, versions and traits of `solvers`, of which
-// nobody can ask anything: to apply, to build and to open are kUnavailable. So what was measured
-// with one of them counts, and nothing new is computed.
+// A backend called `name` with solvers of the names, versions and traits of `solvers`. They cannot
+// be used: to apply, to build and to open are kUnavailable. So their measurements count, and
+// nothing new is computed.
 std::unique_ptr<const Backend> MakeAbsentBackend(std::string name,
                                                  std::span<const SolverEntry> solvers);
 

@@ -18,7 +18,7 @@ struct OpenedGolden {
 // kNotFound names the versions that there are.
 Result<OpenedGolden> OpenGolden(Application& application, const std::string& name);
 
-// A version that was not rolled back, with what it says for one target, once for each problem.
+// A version that was not rolled back, with its entries for one target, once for each problem.
 struct GoldenForTarget {
   GoldenVersion version;
   Target target;
@@ -34,8 +34,8 @@ struct GoldenPart {
 // --cache for a verb that takes a part.
 CLI::Option* AddGoldenCacheOption(CLI::App& verb, std::string& cache);
 
-// kInvalidArgument lists what there is where `part` means nothing or several;
-// kFailedPrecondition for a version that was rolled back or is empty.
+// kInvalidArgument lists the possible parts if `part` matches none or several; kFailedPrecondition
+// for a version that was rolled back or is empty.
 Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::string& name,
                                       const GoldenPart& part);
 

@@ -46,7 +46,7 @@ Result<std::map<int64_t, std::string>> ReasonsStale(Application& application,
       if (session.terms.target != entry.target || !is_alike[entry.session]) continue;
       const auto found = evidence.find(entry.set_id);
       const bool is_known = found != evidence.end();
-      // An older session says nothing against what came after it.
+      // An older session does not invalidate later results.
       const int64_t since = is_known ? found->second.started_unix_ns : entry.added_unix_ns;
       if (entry.session != session.name && session.created_unix_ns <= since) continue;
       const SolverId& solver = entry.candidate.solver;

@@ -1,4 +1,4 @@
-// What has become of entries of golden versions since they were measured.
+// Validity of entries of golden versions: changes since they were measured.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace attune {
 
-// Of each of the entries whose set is in the database, by that. REQUIRES: a store is open.
+// The evidence of each entry with a set in the database, keyed by that set. REQUIRES: a store is
+// open.
 Result<std::map<std::string, Evidence>> EvidenceOf(Application& application,
                                                    const std::vector<GoldenEntry>& entries);
 
@@ -28,7 +29,7 @@ Result<std::map<int64_t, std::string>> ReasonsStale(Application& application,
 Result<std::vector<std::string>> MixedEnvironments(Application& application,
                                                    const std::vector<GoldenEntry>& entries);
 
-// "2 of 5 entries are stale: ..." with what to do; empty if none is.
+// "2 of 5 entries are stale: ..." with advice; empty if none is.
 std::string StaleText(const std::map<int64_t, std::string>& stale, size_t entries);
 
 }  // namespace attune

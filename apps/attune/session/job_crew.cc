@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-// What it printed, or null if that is no summary.
+// The summary in its output, or null if there is none.
 Json ParseSummary(const CrewMember& member) {
   Json summary = Json::parse(member.output, nullptr, false);
   const bool is_whole = summary.is_object() && summary.contains("done") &&

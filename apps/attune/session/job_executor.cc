@@ -139,7 +139,7 @@ Status JobExecutor::FetchKernels(const std::vector<Job>& jobs) {
     return solver != nullptr && solver->traits().compiles;
   });
   if (!compiles) return Status::Ok();
-  // Children look into the folder, not into what this process remembers.
+  // Workers look into the folder, not into the memory of this process.
   const OpenedKernelCache cache = OpenDefaultKernelCache();
   if (!cache.kept.ok()) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Build> builds, BuildsOf(jobs));
@@ -204,7 +204,7 @@ Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs
                                   failure->message)};
       continue;
     }
-    // One that is built is something to measure, whatever became of the others.
+    // A built candidate is something to measure, whatever the outcome of the others.
     told.insert(build.job);
     report.state = JobState::kDone;
     report.error = {};

@@ -1,4 +1,4 @@
-// Does jobs of one session at one place: compiles, or measures, and says what came of it.
+// Does jobs of one session at one place: compiles, or measures, and reports the outcome.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +26,28 @@ class KernelExchange;
 // The class of errors of problems of which no candidate could be evaluated at all.
 inline constexpr std::string_view kInVain = "internal";
 
-// The class of errors of jobs whose deadline has passed.
+// The error class of jobs past their deadline.
 inline constexpr std::string_view kTooLate = "timed_out";
 
 // How jobs are done.
 struct JobTerms {
   TuneOptions tune;
   int64_t end_ns = 0;  // When all should be over, by the steady clock; 0: never.
-  // Of each problem and step, without waits for the machine; then its jobs have failed. 0: none.
-  // REQUIRES: 0, or at least the time of a problem.
+  // Limit for each problem and step, without waits for the machine; beyond it its jobs fail. 0:
+  // none. REQUIRES: 0, or at least the time of a problem.
   int64_t deadline_ns = 0;
   std::function<bool()> stop_requested;
   int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
   // Receives the warnings of compilers that run in this process; null: dropped.
   CompilerLog* log = nullptr;
-  // Where what is compiled goes to and comes from beside the kernel cache; null: nowhere.
+  // Exchanges compiled kernels, beside the kernel cache; null: none.
   KernelExchange* kernels = nullptr;
 };
 
 // Jobs of the last problems, without a break, of which nothing could be evaluated, and why: it may
 // be the machine that fails, not they.
 struct InVain {
-  std::vector<std::vector<int64_t>> jobs;  // Of each problem.
+  std::vector<std::vector<int64_t>> jobs;  // Grouped by problem.
   std::string message;
 };
 
@@ -56,8 +56,8 @@ class JobExecutor {
  public:
   using Show = std::function<void(const Problem& problem, const TuneProgress& progress)>;
 
-  // Borrows all but `table`, the session's solvers as they are now, and `show`, which is told how
-  // far a problem is. `workshop` is null where jobs are only compiled. Results are kept in
+  // Borrows all but `table`, the session's solvers as they are now, and `show`, which receives the
+  // progress of a problem. `workshop` is null where jobs are only compiled. Results are kept in
   // `records`, which are the session's; their sets end with the reports of Do().
   JobExecutor(const SessionPlace& place, Workshop* workshop, const JobTerms& terms,
               RecordStore& records)
@@ -86,9 +86,9 @@ class JobExecutor {
   // Empty where nothing is compiled.
   std::vector<BuildRecipe> RecipesOf(const std::vector<Build>& builds,
                                      const Problem& problem) const;
-  // Gives what was built to others.
+  // Gives built kernels to others.
   void Offer(const std::vector<Build>& builds, const Problem& problem) const;
-  // What was compiled for `jobs` elsewhere is in the kernel cache of this machine then.
+  // Copies kernels that other machines compiled for `jobs` to the kernel cache of this machine.
   Status FetchKernels(const std::vector<Job>& jobs);
   Result<std::vector<JobReport>> Measure(const std::vector<Job>& jobs);
   Result<TuneReport> Tune(const std::vector<Job>& jobs);

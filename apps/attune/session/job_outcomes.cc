@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// What became of the candidates of one solver in a set.
+// Outcomes of the candidates of one solver in a set.
 struct SolverOutcome {
   std::set<Candidate> passed;
   std::map<Candidate, Failure> failed;

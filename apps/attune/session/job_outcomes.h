@@ -1,4 +1,4 @@
-// What records say of the solvers that jobs are of.
+// Results of jobs, read from the records of their solvers.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@
 
 namespace attune {
 
-// Of a solver of which nothing was tried.
+// Error for a solver without any tried candidate.
 inline constexpr std::string_view kNeverTried = "budget";
 
 // For each of `jobs`, in order, an empty error if a candidate of its solver was built and verified
-// in the set `set_id` of `records`; else what became of the last that was tried, or kNeverTried.
+// in the set `set_id` of `records`; else the failure of the last one tried, or kNeverTried.
 Result<std::vector<JobError>> OutcomesIn(RecordStore& records, const std::string& set_id,
                                          const std::vector<Job>& jobs);
 

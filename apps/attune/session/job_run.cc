@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kLeaseNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kLookAgain{500};
-// Nobody can be evaluated on a machine where so many problems in a row could not.
+// After so many failed problems in a row the machine is presumed unable to evaluate candidates.
 constexpr int kMostFailuresInARow = 3;
 
 class JobRunner {
@@ -41,22 +41,22 @@ class JobRunner {
 
   Status Prepare();
   Status RunAll(IndexKeeper& index);
-  // `ran`: what RunAll said.
+  // `ran`: the status of RunAll.
   JobRunSummary Finish(const Status& ran);
 
  private:
-  // Those of `steps` that can be done here.
+  // The `steps` that can be done here.
   Result<std::vector<JobStep>> PossibleSteps() const;
-  // Whoever was killed on this machine holds its jobs for up to a minute more. Whether there was
-  // somebody.
+  // Takes over jobs of processes killed on this machine; their leases would last up to a minute
+  // more. Returns true if there were any.
   Result<bool> TakeFromTheDead(const std::vector<Job>& jobs);
   // `jobs`: those that there were before anything new was queued.
   void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
                                 const std::vector<Job>& jobs);
-  // Of the last problems that could not be evaluated: it may be the machine that fails, not they,
-  // and another one may do them, however few were left for this one.
+  // Releases the last problems that could not be evaluated: the machine may be at fault, and
+  // another one may do them, however few were left for this one.
   Status LeaveToOthers();
-  // Where what is queued waits for what others work on: their compiling, or their search. False if
+  // Waits when queued jobs depend on work of others: their compiling, or their search. False if
   // there is nothing to wait for.
   Result<bool> WaitForOthers();
   Status Take(const std::vector<Job>& jobs, std::vector<JobReport> reports);
@@ -211,7 +211,7 @@ Result<bool> JobRunner::WaitForOthers() {
   ATTUNE_ASSIGN_OR_RETURN(const bool was_somebody, TakeFromTheDead(leased));
   if (was_somebody) return true;
   if (!is_waiting_) {
-    // There may be very many, and somebody may be measuring beside this process.
+    // There may be very many, and another process may be measuring meanwhile.
     JobFilter queued;
     queued.steps = steps_;
     queued.states = {JobState::kQueued};
@@ -262,7 +262,7 @@ JobRunSummary JobRunner::Finish(const Status& ran) {
   summary_.compile_threads = options_.terms.compile_threads;
   summary_.failure = ran;
   summary_.device_is_elsewhere = workshop_ == nullptr;
-  // Of those that cannot be done here, too: they are left.
+  // Counts jobs that cannot be done here, too: they are left.
   const Result<OpenJobs> open = CountOpen(application_, options_.steps);
   if (open.ok()) summary_.open = *open;
   if (!open.ok() && summary_.failure.ok()) summary_.failure = open.status();

@@ -16,18 +16,19 @@ namespace attune {
 
 struct JobRunOptions {
   std::vector<JobStep> steps;  // Empty: all.
-  bool stale = false;          // First queue what is outdated, and what is new (QueueStale).
+  bool stale = false;          // First queue outdated and new jobs (QueueStale).
   JobTerms terms;
 };
 
-// Leases, does and reports until nothing is left that can be done here. `workshop` is null where
-// the device is not: then jobs are only compiled, and kUnavailable says so if others were asked
-// for. Every result is stored as soon as it is there. Fails if nothing could be begun; a store that
-// fails later ends the run, which says so in its summary. What was leased is given back before.
+// Leases, does and reports jobs until none is left that can be done here. `workshop` is null where
+// the device is absent: then jobs are only compiled, and kUnavailable is returned if others were
+// requested. Stores every result at once. Fails if nothing could be begun; a store that fails later
+// ends the run, and the summary has the failure. Leased jobs are given back before.
 Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& place,
                               Workshop* workshop, const JobRunOptions& options);
 
-// Of `steps`, of all if there are none; failed ones also of the compile steps that they wait for.
+// Counts jobs of `steps`, of all if there are none; failed ones also of the compile steps that they
+// wait for.
 Result<OpenJobs> CountOpen(Application& application, const std::vector<JobStep>& steps);
 
 }  // namespace attune

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-// Of runs before this one, or of others beside it.
+// Failures of earlier runs, or of other processes.
 int64_t FailedElsewhere(const JobRunSummary& summary) {
   return summary.open.has_value() ? std::max<int64_t>(summary.open->failed - summary.failed, 0) : 0;
 }

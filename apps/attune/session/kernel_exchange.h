@@ -15,23 +15,23 @@
 
 namespace attune {
 
-// Nothing depends on it: what cannot be fetched is compiled by whoever needs it, what cannot be
-// kept by whoever needs that, and both are said. Not thread-safe.
+// Optional: a kernel that cannot be fetched is compiled locally, and one that cannot be stored is
+// compiled by each machine that needs it; both are reported. Not thread-safe.
 class KernelExchange {
  public:
   using Say = std::function<void(const std::string& line)>;
 
-  // Borrows `artifacts`. `added_by` is whose machine this is.
+  // Borrows `artifacts`. `added_by` names the owner of this machine.
   KernelExchange(ArtifactStore& artifacts, std::string added_by, Say say)
       : artifacts_(artifacts), added_by_(std::move(added_by)), say_(std::move(say)) {}
 
-  // Stores in `cache` what it lacks of `recipes` and the database has.
+  // Stores in `cache` the kernels of `recipes` that it lacks and the database has.
   void Fetch(std::span<const BuildRecipe> recipes, KernelCache& cache);
-  // Keeps in the database what it lacks of `kernels`.
+  // Stores in the database those of `kernels` that it lacks.
   void Offer(std::span<const BuiltKernel> kernels);
 
  private:
-  // Those of `recipes` that `cache` lacks and that were not found damaged before.
+  // The `recipes` that `cache` lacks and that were not found damaged before.
   std::vector<BuildRecipe> LackingIn(KernelCache& cache, std::span<const BuildRecipe> recipes);
   // How many bytes came; none if it is not there after all.
   Result<size_t> FetchOne(const BuildRecipe& recipe, KernelCache& cache);

@@ -27,8 +27,8 @@ std::string Namespace() {
   return fmt::format("{}.{}", error ? "pid:[?]" : name, boot.substr(0, kOfBoot));
 }
 
-// Whether the process has ended and nobody has asked how yet: where a container has no process that
-// does, its number stays taken.
+// True if the process has ended but was not reaped yet. Its number stays taken in a container
+// without a process that reaps.
 bool HasEnded(pid_t process) {
   const auto stat = ReadFile(fmt::format("/proc/{}/stat", process));
   // "32091 (attune) Z ...": behind the name, which may have parentheses of its own.

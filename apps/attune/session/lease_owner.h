@@ -1,14 +1,14 @@
-// Who holds leases of jobs.
+// Owners of job leases.
 #pragma once
 
 #include <string>
 
 namespace attune {
 
-// Of this process: user@host:namespace.boot:process.
+// The name of this process: user@host:namespace.boot:process.
 std::string LeaseOwner();
 
-// Whether `owner` was a process of this user beside this one, and is none now.
+// True if `owner` was another process of this user on this machine and has ended.
 bool IsGone(const std::string& owner);
 
 }  // namespace attune

@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-// What a session knows of its solvers and of the environment they ran in.
+// A session's knowledge of its solvers and of the environment they ran in.
 struct SessionSolvers {
   std::vector<SolverEntry> entries;
   Environment environment;
@@ -95,7 +95,7 @@ Status CheckHaveNoKernels(Application& application, const std::set<std::string>&
   for (const std::string& name : sessions) {
     ATTUNE_ASSIGN_OR_RETURN(const Session session, application.sessions()->Find(name));
     ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, application.sessions()->Solvers(session.id));
-    bool compiles = table.generation == 0;  // Nobody knows.
+    bool compiles = table.generation == 0;  // Unknown.
     for (const SolverEntry& entry : table.entries) compiles = compiles || entry.compiles;
     if (!compiles) continue;
     return Unavailable(fmt::format(

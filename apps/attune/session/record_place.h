@@ -13,16 +13,16 @@ namespace attune {
 
 struct RecordPlace {
   Place place;                           // Without a spec where the device is not here.
-  std::unique_ptr<const Backend> owned;  // Of such a place: MakeAbsentBackend.
+  std::unique_ptr<const Backend> owned;  // For such a place: MakeAbsentBackend.
 
   bool has_device() const { return !place.device_spec.empty(); }
 };
 
-// Of the device that Application::DeviceOf(`named`) names. Where none is named, and that of the
-// session is not here, what the session knows of it stands in: the target, the environment that it
-// fixed, and its newest table of solvers with their code. What holds there is what would hold on
-// the device; it says so to whoever looks. kFailedPrecondition if it knows nothing yet, because
-// nothing was measured in it.
+// The place of the device that Application::DeviceOf(`named`) names. If none is named and the
+// session's device is absent, the session's knowledge of it stands in: the target, the environment
+// that it fixed, and its newest table of solvers with their code. Records that are valid there
+// would be valid on the device; the place reports this to its users. kFailedPrecondition if the
+// session knows nothing yet, because nothing was measured in it.
 Result<RecordPlace> FindRecordPlace(Application& application, const std::string& named);
 
 // Ok if no solver of these sessions compiles anything, so that a package of `subject` ("session

@@ -1,4 +1,4 @@
-// What a session has decided.
+// Decisions of a session.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace attune {
 
-// A decision, and what it depended on.
+// A decision, and the state it depended on.
 struct SessionChoice {
   Choice choice;
   Environment environment;
-  int64_t started_unix_ns = 0;  // Of its set.
+  int64_t started_unix_ns = 0;  // Start of its set.
 };
 
 // The text of a problem, and the state of the caches with which it was measured: times of different
 // states are of different things.
 using SessionQuestion = std::pair<std::string, CacheState>;
 
-// The newest decision of each, whatever there is here now.
+// The newest decision of each, independent of the devices here now.
 Result<std::map<SessionQuestion, SessionChoice>> ChoicesOf(const Session& session,
                                                            RecordStore& records,
                                                            SessionStore& sessions);

@@ -23,7 +23,7 @@ bool Fits(const SessionTerms& terms, const Target& target) {
                                   : terms.backend == target.backend && terms.arch == target.arch;
 }
 
-// Whether there is more than one config of `solver` for `problem`.
+// True if there is more than one config of `solver` for `problem`.
 bool HasChoice(const Solver& solver, const Problem& problem, const Target& target) {
   if (solver.traits().listed_on_device || solver.traits().searches) return true;
   const auto space = solver.Space(problem, target);
@@ -32,13 +32,13 @@ bool HasChoice(const Solver& solver, const Problem& problem, const Target& targe
 
 struct Findings {
   std::vector<ProblemSolvers> problems;
-  std::map<const Solver*, bool> tunable;  // Of those that apply to some problem.
+  std::map<const Solver*, bool> tunable;  // Solvers that apply to some problem.
 };
 
 using Known = std::map<Fingerprint, const ProblemSolvers*>;
 
-// Of problems that are `known` nobody is asked: solvers that have not changed say the same again,
-// and some take tens of microseconds for it.
+// Skips the solvers of `known` problems: unchanged solvers give the same answer again, and some
+// take tens of microseconds for it.
 Findings AskSolvers(const SessionPlace& place, const std::vector<TaggedProblem>& problems,
                     const Known& known) {
   Findings findings;
@@ -100,7 +100,8 @@ Status CheckSame(const Session& session, const SessionPlace& place) {
       session.name, fmt::join(differences, "; ")));
 }
 
-// Whether `entries` are those of the table, but for what is tunable: that was found out by asking.
+// True if `entries` equal those of the table, except for `tunable`, which was found by asking
+// solvers.
 bool AreThoseOf(const SolverTable& table, std::vector<SolverEntry> entries) {
   return std::equal(entries.begin(), entries.end(), table.entries.begin(), table.entries.end(),
                     [](SolverEntry& now, const SolverEntry& then) {

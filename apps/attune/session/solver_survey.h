@@ -1,4 +1,4 @@
-// What the verbs of sessions share: their place, and their table of solvers.
+// Common parts of the session verbs: their place, and their table of solvers.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@
 
 namespace attune {
 
-// Where the solvers of a session are asked: the device itself, or, where that is not here, what
-// compiles for its architecture.
+// The place to ask a session's solvers: the device itself, or, if it is absent, the compilers for
+// its architecture.
 struct SessionPlace {
   const Backend* backend = nullptr;
-  std::unique_ptr<const Backend> owned;  // Of a place that only compiles.
+  std::unique_ptr<const Backend> owned;  // For a place that only compiles.
   std::string device_spec;               // Empty for a place that only compiles.
   Target target;
   Environment environment;
-  LibraryReport toolchain;  // Of a place that only compiles: what compiles there.
+  LibraryReport toolchain;  // For a place that only compiles: its compilers.
 
   bool has_device() const { return !device_spec.empty(); }
 };
@@ -33,11 +33,11 @@ SessionPlace SessionPlaceAt(const Place& place);
 // name no kind yet. Nothing if there is none.
 Result<std::optional<Place>> FindDeviceFor(Application& application, const SessionTerms& terms);
 
-// What a session is for, as text: the kind of device, or the architecture alone.
+// The subject of a session as text: the kind of device, or the architecture alone.
 std::string SubjectOf(const SessionTerms& terms);
 
-// " Here is cpu, which is ...": the usable devices of the same backend that are not what `terms`
-// are for, as a processor with other cores; empty if there is none.
+// " Here is cpu, which is ...": the usable devices of the same backend that do not match `terms`,
+// such as a processor with other cores; empty if there is none.
 std::string OtherDevicesHere(Application& application, const SessionTerms& terms);
 
 // kNotFound if nothing here is of the session's architecture.
@@ -47,12 +47,13 @@ Result<SessionPlace> FindSessionPlace(Application& application, const Session& s
 Result<SessionPlace> FindTargetPlace(Application& application, const std::string& asks_for,
                                      const Target& target);
 
-// What a session fixes of the environment of `backend` (FixedPart): code of solvers is what
-// Backend::Libraries() does not report as somebody's library.
+// The part of the environment of `backend` that a session fixes (FixedPart). Code of solvers is
+// everything that Backend::Libraries() does not report as a third-party library.
 Environment FixedHere(const Backend& backend, const Environment& environment);
 
-// Ok if what `toolchain` compiles is what the session's device would run: a session that fixed its
-// libraries fixed the one that compiles, too. kFailedPrecondition names both versions or builds.
+// Ok if code that `toolchain` compiles equals the code that the session's device would run: a
+// session that fixed its libraries fixed the one that compiles, too. kFailedPrecondition names both
+// versions or builds.
 Status CheckToolchain(const Session& session, const LibraryReport& toolchain);
 
 // Ok if the session can be measured at `place`. kFailedPrecondition names everything that differs.
@@ -65,8 +66,8 @@ Status EnterSession(Application& application, const Session& session, const Sess
 // The solvers of the session as they are now.
 struct SolverSurvey {
   SolverTable table;
-  std::vector<ProblemSolvers> problems;  // Those that were asked about, in order.
-  size_t changed = 0;                    // Of them, those of which the session knew something else.
+  std::vector<ProblemSolvers> problems;  // The surveyed ones, in order.
+  size_t changed = 0;                    // Those that the session knew differently.
 };
 
 // Asks the solvers at `place` which of them apply to `problems`, and brings the session's tables up

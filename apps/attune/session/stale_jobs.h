@@ -17,9 +17,9 @@ class StaleJobs {
   // By the newest table of solvers of the session.
   static Result<StaleJobs> Of(SessionStore& sessions, int64_t session_id);
 
-  // Whether what ended under that SolverEntry::id is stale.
+  // True if results under that SolverEntry::id are stale.
   bool Contains(int64_t entry_id) const { return reasons_.contains(entry_id); }
-  // A sentence; empty for a job that never ended, and for one that rests on what there is now.
+  // A sentence; empty for a job that never ended, and for one that matches the present state.
   std::string Reason(const Job& job) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// What a session without jobs gets: every solver is compiled, then searched, as by a tuning without
+// Steps for a session without jobs: every solver is compiled, then searched, as by a tuning without
 // jobs.
 constexpr JobStep kUsualSteps[] = {{JobSearch::kPerf, JobWork::kCompile},
                                    {JobSearch::kPerf, JobWork::kMeasure}};
@@ -33,8 +33,8 @@ Result<int64_t> RequeueStale(Application& application, const SolverTable& table,
   return application.jobs()->Requeue(session_id, outdated);
 }
 
-// Problems of which the session has a decision that nothing in `table` outdates, with caches in
-// whatever state.
+// Problems with a decision of the session that nothing in `table` outdates, for any state of the
+// caches.
 Result<std::set<Fingerprint>> DecidedIn(Application& application, const SolverTable& table) {
   std::set<Fingerprint> decided;
   const Session& session = *application.session();
@@ -74,7 +74,7 @@ NewJobs PlanNewJobs(std::span<const ProblemSolvers> problems, std::span<const Jo
     with_jobs.insert(KeyOf(job.problem));
   }
   if (jobs.empty()) steps.insert(std::begin(kUsualSteps), std::end(kUsualSteps));
-  std::set<std::string> known;  // Whoever loaded the jobs has decided about these.
+  std::set<std::string> known;  // The process that loaded the jobs has decided on these.
   for (const ProblemSolvers& problem : problems) {
     if (!with_jobs.contains(KeyOf(problem.problem))) continue;
     known.insert(problem.solvers.begin(), problem.solvers.end());
@@ -102,7 +102,7 @@ Result<StaleQueue> QueueStale(Application& application, const SolverSurvey& surv
                               const std::vector<Job>& jobs, const std::vector<JobStep>& steps) {
   StaleQueue queue;
   ATTUNE_ASSIGN_OR_RETURN(queue.requeued, RequeueStale(application, survey.table, jobs, steps));
-  // What was decided is only read where it matters: it takes every measurement of the session.
+  // Decisions are read only if needed: reading takes every measurement of the session.
   if (PlanNewJobs(survey.problems, jobs, {}).problems.empty()) return queue;
   ATTUNE_ASSIGN_OR_RETURN(const auto decided, DecidedIn(application, survey.table));
   const NewJobs fresh = PlanNewJobs(survey.problems, jobs, decided);
