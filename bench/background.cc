@@ -1,10 +1,10 @@
-// What tuning in the background costs the program that it is done for: the time of calls on one
-// busy core, with nothing else going on and while attune-tuner tunes other shapes.
+// The cost of background tuning for the program that it serves: the time of calls on one busy core,
+// without other load and while attune-tuner tunes other shapes.
 //
 //   background [--seconds S] [--rounds N] [--json]
 //
 // The caller's product is one thread of OpenBLAS. Stretches with and without tuning take turns, so
-// that what else happens on the machine falls on both.
+// that other load on the machine affects both.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr const char* kCaller = "host.openblas-gemm@1{routine=gemm,split=none,th
 constexpr int kShapesPerStretch = 200;
 
 struct Options {
-  double seconds = 8;  // Of one stretch.
+  double seconds = 8;  // Length of one stretch.
   int rounds = 3;
   bool json = false;
 };
@@ -51,7 +51,7 @@ std::vector<float> RandomValues(std::size_t count, attune::Random& random) {
   return values;
 }
 
-// The program whose calls are timed.
+// The program with the timed calls.
 class Caller {
  public:
   Caller() : random_(7), a_(RandomValues(kSize * kSize, random_)), b_(a_), c_(kSize * kSize) {

@@ -23,7 +23,7 @@ struct BenchJobs {
   int solvers_of_a_problem = 10;
 };
 
-// What fails ends the program.
+// Any failure ends the program.
 class BenchFleet {
  public:
   // Without a queue jobs are taken from the database itself.
@@ -39,7 +39,7 @@ class BenchFleet {
   bool IsDone(int64_t session_id);
   int64_t RunningWorkers();
 
-  // Until nothing is left, or `stop` says so.
+  // Until nothing is left, or `stop` returns true.
   void Work(const std::string& name, JobDoer& doer, const std::atomic<bool>* stop);
 
  private:

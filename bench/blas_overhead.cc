@@ -1,9 +1,9 @@
-// What it costs to go through the preload library: small products computed by OpenBLAS called
+// The cost of going through the preload library: small products computed by OpenBLAS called
 // directly, and by the same OpenBLAS behind libattune_blas, in blocks that take turns.
 //
 //   blas_overhead [--size N] [--blocks N] [--calls N] [--json]
 //
-// ATTUNE_FORCE says what computes behind the library; by default OpenBLAS on one thread.
+// ATTUNE_FORCE selects the solver behind the library; by default OpenBLAS on one thread.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ void Run(const Options& options) {
   product.TimeBlock(interposer, options.calls);
   std::vector<double> direct_ns, face_ns, added_ns;
   for (int block = 0; block < options.blocks; ++block) {
-    // Who comes first changes, so that a drift of the clock speed favours nobody.
+    // Alternates the order, so that a drift of the clock speed favours neither.
     const bool interposer_first = block % 2 == 0;
     const double first = product.TimeBlock(interposer_first ? interposer : direct, options.calls);
     const double second = product.TimeBlock(interposer_first ? direct : interposer, options.calls);

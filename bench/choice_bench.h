@@ -1,4 +1,4 @@
-// What the benches of attune's choices share: their options and their main().
+// Shared options and main() of the benches of attune's choices.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct ChoiceOptions {
   std::string device = "cpu";
   std::string only;  // Selects problems by a part of their text; empty for all.
   size_t limit = 0;  // At most so many problems; 0 for all.
-  int rounds = 25;   // Of the final race.
+  int rounds = 25;   // In the final race.
   TuneOptions tune;
   bool json = false;
   bool problems_only = false;  // Print the problems and time nothing.
@@ -34,17 +34,17 @@ Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem);
 std::optional<Candidate> BestTried(const std::string& solver, RecordStore& store,
                                    const Problem& problem);
 
-// What a bench does once its options are read.
+// The actions of a bench after its options are read.
 struct ChoiceBench {
-  // Those that the options select, in order.
+  // The problems that the options select, in order.
   std::function<Result<std::vector<Problem>>()> problems;
   // Chooses for them, at least one, and prints.
   std::function<Status(const Place&, const std::vector<Problem>&)> run;
 };
 
-// The whole of main(): serves a race if this process was started for one; else adds the options
-// above to `app`, which has those of the bench, and prints the problems or runs them on the device,
-// which printing does not need. Returns the exit status; what failed is said on standard error.
+// The whole of main(): serves a race if this process was started for one. Otherwise adds the
+// options above to `app`, which has those of the bench, and prints the problems or runs them on the
+// device, which printing does not need. Returns the exit status; prints failures on standard error.
 int ChoiceBenchMain(int argc, char** argv, CLI::App& app, ChoiceOptions& options,
                     const ChoiceBench& bench);
 

@@ -68,7 +68,7 @@ const Solver* SolverCalled(const SolverList& solvers, std::string_view name) {
   return nullptr;
 }
 
-// The first config of oneDNN's space, or the first whose layout is the caller's.
+// The first config of oneDNN's space, or the first with the caller's layout.
 std::optional<Candidate> LibraryCandidate(const Place& place, const Problem& problem, bool plain) {
   const Solver* solver = SolverCalled(place.backend->solvers(), kLibrarySolver);
   if (solver == nullptr) return std::nullopt;
@@ -102,7 +102,7 @@ Status Race(const Place& place, int rounds, Row& row) {
     if (samples[i + 1].empty()) continue;
     rivals[i]->median_ns = Median(samples[i + 1]);
     rivals[i]->speedup = PairedRatio(samples[i + 1], samples[0], kConfidence);
-    // The rival is the choice itself: whatever the two samples differ in is noise.
+    // The rival is the choice itself: any difference of the two samples is noise.
     if (rivals[i]->candidate == row.choice) rivals[i]->speedup = {1, 1, 1, kConfidence};
   }
   return Status::Ok();

@@ -1,4 +1,4 @@
-// What benches share that call attune on an NVIDIA GPU and time a call from outside.
+// Shared by benches that call attune on an NVIDIA GPU and time a call from outside.
 #pragma once
 
 #include <cuda.h>
@@ -44,7 +44,7 @@ class CallDevice {
   CUstream stream_ = nullptr;
 };
 
-// A run time on that GPU that remembers what served each problem. Errors end the program.
+// A runtime on that GPU that remembers the candidate of each problem. Errors end the program.
 class CallRuntime {
  public:
   // An empty `database`: nothing is known.
@@ -54,9 +54,9 @@ class CallRuntime {
   CallRuntime& operator=(const CallRuntime&) = delete;
 
   attune_runtime* get() const { return runtime_; }
-  // Returns when the background has made ready what is to serve from then on.
+  // Returns when the background has prepared the candidates that serve from then on.
   void AwaitPreferred();
-  // What serves a problem by now; empty if it was not asked for.
+  // The solver and config that serve a problem now; empty before its first call.
   std::string ServedBy(const std::string& problem);
   attune_counters Counters();
 
@@ -65,7 +65,7 @@ class CallRuntime {
                    const char* message);
 
   attune_runtime* runtime_ = nullptr;
-  std::mutex mutex_;                              // Guards what follows: the background tells, too.
+  std::mutex mutex_;  // Guards the next member: the background writes it.
   std::map<std::string, std::string> served_by_;  // By problem.
 };
 

@@ -1,4 +1,4 @@
-// How much faster attune's choice is than what cuDNN's legacy calls answer first, on an NVIDIA GPU.
+// The speedup of attune's choice over the first answer of cuDNN's legacy calls, on an NVIDIA GPU.
 //
 //   cuda_conv [--set f32|tf32|f16|bf16|kinds] [--db FILE] [--device cuda:0] [--per-problem 4s]
 //   [--cache warm|cold|rotating] [--within TIME] [--rounds 25] [--only TEXT] [--json]
@@ -26,8 +26,8 @@ constexpr Layer kLayers[] = {
     {7, 192, 35, 35, 64, 1, 1, 0, 1},   {32, 1, 161, 700, 32, 5, 20, 0, 2},
     {1, 64, 224, 224, 64, 3, 3, 1, 1},  {1, 512, 14, 14, 512, 3, 3, 1, 1}};
 
-// What the other sets lack: channels last, groups, filters of one channel, depth, dilation, and
-// products with odd columns.
+// Kinds that the other sets lack: channels last, groups, filters of one channel, depth, dilation,
+// and products with odd columns.
 constexpr const char* kKinds[] = {
     "conv@1{dir=fwd,n=32,c=128,h=28,w=28,k=128,fh=3,fw=3,ph=1,pw=1,layout=nhwc,type=f16}",
     "conv@1{dir=bwd_data,n=32,c=128,h=28,w=28,k=128,fh=3,fw=3,ph=1,pw=1,layout=nhwc,type=bf16}",

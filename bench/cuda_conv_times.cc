@@ -1,12 +1,12 @@
-// Times of cuDNN's ways to compute convolutions drawn at random, on an NVIDIA GPU, with what a dry
-// run says of their launches and what cuDNN's heuristics answer: the legacy call, and modes A and B
-// of the graph API. `models --collected FILE` fits models to them.
+// Times of cuDNN's ways to compute convolutions drawn at random, on an NVIDIA GPU, with the
+// launches that a dry run reports and the answers of cuDNN's heuristics: the legacy call, and modes
+// A and B of the graph API. `models --collected FILE` fits models to them.
 //
 //   cuda_conv_times --into FILE [--layers N] [--type f32|tf32|f16] [--seed N] [--rounds 9]
 //                   [--within TIME]
 //
-// FILE gets a line for each layer (models/collected_layer.h). Those that it has already are not
-// timed again, so that what was cut off goes on.
+// FILE gets a line for each layer (models/collected_layer.h). Layers that it already has are not
+// timed again, so that an interrupted run resumes.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -62,7 +62,7 @@ constexpr double kShortestSide = 7;
 constexpr double kLongestSide = 224;
 // Larger ones take longer to check than to learn from.
 constexpr double kMostFlops = 2e11;
-constexpr size_t kMostBytes = size_t{1} << 30;  // Of an operand.
+constexpr size_t kMostBytes = size_t{1} << 30;  // For an operand.
 
 template <size_t kCount>
 int64_t OneOf(const int64_t (&values)[kCount], Random& random) {
@@ -128,7 +128,7 @@ class Collector {
     std::map<std::string, size_t> answers;
     ATTUNE_ASSIGN_OR_RETURN(answers, AnswersOfGraphs(problem, place_of));
     const size_t choices = plan.candidates.size();
-    // An alias of one of the above, which is timed as whoever asks for it gets it.
+    // An alias of one of the above, timed under the name that callers use.
     ATTUNE_ASSIGN_OR_RETURN(Config first, legacy.DefaultConfig(problem, device_->target()));
     answers["vendor"] = place_of({legacy.id(), std::move(first)});
     ATTUNE_ASSIGN_OR_RETURN(const RaceSamples samples, RaceInFreshProcess(plan));

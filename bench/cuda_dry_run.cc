@@ -1,6 +1,6 @@
-// What a dry run costs the calling thread on an NVIDIA GPU: asking what a call of a library would
-// launch, by capturing it, beside the call itself. Every algorithm of cuDNN's that computes the
-// convolutions of some pictures, loaded and called once before.
+// The cost of a dry run for the calling thread on an NVIDIA GPU: capturing the launches of a
+// library call, beside the call itself. For every algorithm of cuDNN's that computes the
+// convolutions of some images, loaded and called once before.
 //
 //   cuda_dry_run [--rounds N] [--json]
 #include <algorithm>
@@ -55,7 +55,7 @@ class Bench {
     Require(observer_ != nullptr ? Status::Ok() : Unsupported("It tells no launches."));
   }
 
-  // Those of every algorithm that computes `problem`; what refuses to be loaded is left out.
+  // The costs of every algorithm that computes `problem`; omits those that fail to load.
   void Add(const Problem& problem, std::vector<Costs>& costs) {
     const Solver* const solver = SolverNamed(kSolver);
     const auto configs = solver->ListOn(*device_, problem);
@@ -102,7 +102,7 @@ class Bench {
       begin = WallClock::now();
       const auto launches = observer_->DryRun(executable, arguments);
       dry_run_us.push_back(1e6 * SecondsSince(begin));
-      if (!launches.ok()) return;  // What cannot be captured.
+      if (!launches.ok()) return;  // Capture is impossible.
     }
     costs.push_back({MedianOf(call_us), MedianOf(dry_run_us)});
   }

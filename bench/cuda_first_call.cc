@@ -1,19 +1,19 @@
-// What the first convolution of a new picture size costs on an NVIDIA GPU: from the call to the end
-// of its work on the device, with nothing tuned and nothing compiled, beside later calls of the
-// same, what cuDNN's legacy calls choose first, the best of all their algorithms, what tuning
-// finds, and the roofline; and what a launch takes on the device, which is what tuning compares, of
-// what serves first, of what replaces it and of what tuning finds. `cuda_first_call.py` does the
-// same through PyTorch, but for that.
+// The cost of the first convolution of a new image size on an NVIDIA GPU: from the call to the end
+// of its work on the device, with nothing tuned and nothing compiled. Beside it: later calls of the
+// same, the first choice of cuDNN's legacy calls, the best of all their algorithms, the tuned
+// choice, and the roofline. Also the device time of a launch, which tuning compares, for the first
+// candidate that serves, for its replacement, and for the tuned choice. `cuda_first_call.py` does
+// the same through PyTorch, except for device times.
 //
 //   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
 //                   [--per-problem-ms N] [--seed N] [--db FILE] [--known FILE] [--steps] [--json]
 //
-// `--db` keeps what was tuned, and a later run with it tunes only what is missing. `--known` is a
-// database of other problems: what they and the model beside them say serves the first calls. With
-// the policy deferred, what is tuned goes there, too.
-// `--steps` tells where the time of a first call goes: twice as many other pictures, of which one
-// half warms up, through cuDNN with a clock around each of its calls, and by attune's own kernel
-// for tensor cores.
+// `--db` keeps tuned choices, and a later run with it tunes only missing ones. `--known` is a
+// database of other problems: its records and the model beside them serve the first calls. With the
+// policy deferred, new choices are stored there, too.
+// `--steps` shows the parts of a first call: twice as many other images, of which one half warms
+// up, through cuDNN with a clock around each of its calls, and by attune's own kernel for tensor
+// cores.
 #include <cuda.h>
 
 #include <algorithm>
@@ -54,19 +54,18 @@ struct Options {
   std::string policy = "never";
   int per_problem_ms = 3000;
   uint64_t seed = 1;
-  std::string database;  // Of what is tuned; empty: a fresh one.
-  std::string known;     // Of what the run time that is called first knows; empty: nothing.
+  std::string database;  // For tuned choices; empty: a fresh one.
+  std::string known;     // Records for the first runtime that is called; empty: none.
   bool tells_steps = false;
   bool as_json = false;
 };
 
-constexpr int kPairs = 51;  // Of calls by turns, of what serves untuned and of what tuning found.
-constexpr const char* kVendorSolver =
-    "cuda.cudnn-conv";  // Its default is what cuDNN answers first.
+constexpr int kPairs = 51;  // Calls by turns: the untuned candidate and the tuned one.
+constexpr const char* kVendorSolver = "cuda.cudnn-conv";  // cuDNN's first answer is its default.
 constexpr const char* kForce = "ATTUNE_FORCE";
 constexpr const char* kMatrixSolver = "cuda.cublaslt-gemm";
 
-// A layer of a network for pictures, and by how much what is before it has shrunk them.
+// A layer of a network for images, and the factor by which earlier layers shrink them.
 struct Layer {
   int64_t in_channels, out_channels, filter, stride, shrunk;
 };
@@ -75,7 +74,7 @@ constexpr Layer kLayers[] = {{3, 64, 7, 2, 1},      {64, 64, 3, 1, 4},    {64, 2
                              {1024, 256, 1, 1, 16}, {512, 512, 3, 1, 32}, {32, 32, 5, 1, 4}};
 constexpr int64_t kShortestSide = 160;
 constexpr int64_t kLongestSide = 800;
-constexpr int kAlignment = 256;  // In bytes, of what cuMemAlloc returns.
+constexpr int kAlignment = 256;  // In bytes, of cuMemAlloc's results.
 
 attune_conv RandomConv(Random& random, const std::string& type) {
   const auto side = [&] {
@@ -135,10 +134,10 @@ struct Row {
   double vendor_first_us = 0;
   double vendor_best_us = 0;
   double tuned_us = 0;
-  double untuned_us = 0;  // By turns with `tuned_us`: what serves by then where nothing is tuned.
+  double untuned_us = 0;  // By turns with `tuned_us`: the untuned candidate by then.
   double roofline_us = 0;
-  // What serves by the end of the calls that are timed, untuned and tuned, and microseconds of a
-  // launch on the device of these two and of what served first.
+  // The candidates that serve at the end of the timed calls, untuned and tuned, and device times in
+  // microseconds of a launch of these two and of the first one that served.
   std::string untuned;
   std::string tuned;
   double first_device_us = 0;
@@ -146,7 +145,7 @@ struct Row {
   double tuned_device_us = 0;
 };
 
-// A variable that run times obey which are made while it lives.
+// An environment variable for runtimes that are made while it lives.
 class SetVariable {
  public:
   SetVariable(const char* name, const std::string& value) : name_(name) {
@@ -168,7 +167,7 @@ std::string TextOf(const attune_conv& conv) {
   return result;
 }
 
-// Every layer once with another picture: libraries are loaded, memory is there.
+// Every layer once with another image: libraries are loaded, memory is there.
 void WarmUp(OnDevice& device, attune_runtime* runtime, const Options& options) {
   Random random(options.seed + 1000);
   for (int i = 0; i < 12; ++i) device.TimeNs(runtime, RandomConv(random, options.type));
@@ -189,7 +188,7 @@ std::vector<Row> MeasureFirstCalls(OnDevice& device, CallRuntime& runtime, const
 }
 
 // Tunes `rows`, in their first call here. The host is shared and its speed changes from one minute
-// to the next: what `untuned` serves is timed once more, by turns with what was found.
+// to the next: the candidate of `untuned` is timed once more, by turns with the tuned one.
 void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& options,
                        const std::string& database, CallRuntime& untuned) {
   CallRuntime runtime(ATTUNE_INLINE, database, options.per_problem_ms);
@@ -210,7 +209,7 @@ void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& opt
   }
 }
 
-// What tuning compares: launches alone, many of them for each wait, by turns in a fresh process.
+// Times launches as tuning compares them: alone, many for each wait, by turns in a fresh process.
 void MeasureOnDevice(std::span<Row> rows) {
   for (Row& row : rows) {
     const Result<Problem> problem = ParseProblem(row.problem);
@@ -246,8 +245,8 @@ std::optional<double> TrySteadyUs(OnDevice& device, attune_runtime* runtime,
   return device.SteadyUs(runtime, conv);
 }
 
-// Every algorithm of cuDNN's legacy calls, with and without tensor cores: what solves a problem of
-// them is listed without a device.
+// Every algorithm of cuDNN's legacy calls, with and without tensor cores. The solvers of a problem
+// among them are listed without a device.
 Result<std::vector<Candidate>> VendorCandidates(const Place& place, const Problem& problem) {
   for (const auto& solver : place.backend->solvers()) {
     if (solver->id().name != kVendorSolver) continue;
@@ -262,8 +261,8 @@ Result<std::vector<Candidate>> VendorCandidates(const Place& place, const Proble
   return NotFound(fmt::format("There is no solver {} here.", kVendorSolver));
 }
 
-// What cuDNN chooses, and the best of its algorithms, called in the same way, but that every call
-// is the library's own.
+// cuDNN's choice, and the best of its algorithms, called in the same way, except that every call is
+// the library's own.
 void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& options) {
   const SetVariable direct("ATTUNE_GRAPH_REPLAY", "0");
   {
@@ -309,7 +308,7 @@ Status FindRooflines(std::span<Row> rows) {
   return Status::Ok();
 }
 
-// Other pictures of the same layers.
+// Other images of the same layers.
 nlohmann::ordered_json StepsOf(const Options& options) {
   Random random(options.seed + 2000);
   std::vector<Conv> convs;
@@ -323,7 +322,7 @@ nlohmann::ordered_json StepsOf(const Options& options) {
   return *steps;
 }
 
-// Of the rows that have both: the ratios of `above` and `below`.
+// The ratios of `above` and `below`, for rows that have both.
 std::vector<double> Ratios(const std::vector<Row>& rows, double Row::*above, double Row::*below) {
   std::vector<double> ratios;
   for (const Row& row : rows) {
@@ -365,7 +364,7 @@ nlohmann::ordered_json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
     summary[fmt::format("{}_geomean", name)] = GeometricMean(ratios);
   };
   add("first_over_tuned", &Row::first_us, &Row::tuned_us);
-  // Without what it takes to create what serves.
+  // Excludes creating the candidate that serves.
   add("steady_over_tuned", &Row::steady_us, &Row::tuned_us);
   add("untuned_over_tuned", &Row::untuned_us, &Row::tuned_us);
   add("first_over_tuned_on_device", &Row::first_device_us, &Row::tuned_device_us);

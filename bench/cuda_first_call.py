@@ -95,7 +95,7 @@ def summary_of(rows, **more):
 
 
 def run_apart(options, mode):
-    """What this program prints for one mode, in a process with caches of its own."""
+    """The output of this program for one mode, in a process with caches of its own."""
     with tempfile.TemporaryDirectory() as caches:
         words = [sys.executable, __file__, options.rows, "--mode", mode, "--json",
                  "--only", str(options.only), "--within", str(options.within)]

@@ -1,11 +1,11 @@
-// What the first call of an unseen batch norm costs on an NVIDIA GPU: from the call to the end of
+// The cost of the first call of an unseen batch norm on an NVIDIA GPU: from the call to the end of
 // its work on the device, with nothing tuned, beside the same call once it is tuned.
 //
 //   cuda_first_norm [--shapes N] [--tuned N] [--per-problem-ms N] [--seed N] [--db FILE] [--json]
 //
-// Kernels have to be in the cache (`attune build --every-kernel`); whatever compiles in the caller
-// counts. A call with one more image comes before each first call, and what it takes is a row's
-// `load_us`: it loads the module if no call before it did. `--db` keeps what was tuned.
+// Kernels must be in the cache (`attune build --every-kernel`); compilation in the caller counts. A
+// call with one more image comes before each first call, and its time is a row's `load_us`: it
+// loads the module if no call before it did. `--db` keeps tuned choices.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -32,8 +32,8 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kMostElements = int64_t{1} << 24;
 constexpr size_t kOperandBytes = size_t{kMostElements} * sizeof(float);
 constexpr int kMostOperands = 12;
-constexpr int kAlignment = 256;  // In bytes, of what cuMemAlloc returns.
-constexpr int kPairs = 21;       // Of calls in turns, untuned and tuned.
+constexpr int kAlignment = 256;  // In bytes, of cuMemAlloc's results.
+constexpr int kPairs = 21;       // Calls in turns, untuned and tuned.
 constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
@@ -53,7 +53,7 @@ struct Row {
   std::string tuned;
   double load_us = 0;
   double first_us = 0;
-  double untuned_us = 0;  // Of later calls, in turns with `tuned_us`.
+  double untuned_us = 0;  // Later calls, in turns with `tuned_us`.
   double tuned_us = 0;
 };
 

@@ -28,7 +28,7 @@ constexpr Shape kMisaligned[] = {
     {4097, 4097, 4097, "NN"}, {2049, 2049, 2049, "TN"}, {50257, 1024, 768, "TN"},
     {30522, 512, 768, "NN"},  {1025, 4096, 1025, "NN"}, {64, 12544, 147, "NN"},
     {1001, 64, 2047, "TN"},   {50257, 64, 768, "NN"},   {999, 999, 99, "NN"}};
-// Of transformers, DeepBench and convolutions.
+// From transformers, DeepBench and convolutions.
 constexpr Shape kMixed[] = {
     {4096, 4096, 4096, "TN"}, {8192, 8192, 8192, "TN"}, {1024, 1024, 1024, "NN"},
     {512, 512, 512, "NN"},    {256, 256, 256, "NN"},    {4096, 1, 4096, "TN"},
@@ -42,7 +42,7 @@ constexpr Shape kMixed[] = {
     {4096, 4096, 64, "NT"},   {128, 128, 65536, "TN"},  {192, 192, 200000, "TN"},
     {1111, 1237, 3331, "NN"}, {333, 777, 4099, "TN"}};
 
-// Of every type, in batches, of few rows or columns, and with epilogues: what the other sets lack.
+// Every type, batches, few rows or columns, and epilogues: kinds that the other sets lack.
 constexpr const char* kKinds[] = {
     "gemm@1{m=1023,n=65,k=1023,batch=64,sa=0,type=bf16,ctype=bf16}",
     "gemm@1{m=128,n=8,k=512,batch=96,sa=0,type=f16,ctype=f16}",

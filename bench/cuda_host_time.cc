@@ -1,4 +1,4 @@
-// What a product costs the calling thread on an NVIDIA GPU: attune_run_gemm on a stream of the
+// The cost of a product for the calling thread on an NVIDIA GPU: attune_run_gemm on a stream of the
 // program beside cublasLtMatmul with descriptors, algorithm and workspace at hand, the same
 // algorithm in both, in blocks that take turns. The device is never behind: blocks are shorter than
 // its queue.
@@ -27,7 +27,7 @@ namespace {
 struct Options {
   int size = 256;
   int rounds = 201;
-  int calls = 200;  // Of a block; the driver queues some 1,000 launches.
+  int calls = 200;  // In a block; the driver queues some 1,000 launches.
   bool as_json = false;
 };
 
@@ -69,7 +69,7 @@ class Product {
     });
   }
 
-  // The same through attune, with the program's workspace or one of the run time's.
+  // The same through attune, with the program's workspace or one of the runtime's.
   double AttuneNs(attune_runtime* runtime, int calls, bool brings_workspace) {
     attune_gemm gemm{};
     gemm.m = gemm.n = gemm.k = size_;
@@ -184,7 +184,7 @@ int Run(const Options& options) {
   std::vector<double> library_ns, attune_ns, added_ns, added_without_ns;
   constexpr int kWarmUp = 3;
   for (int round = -kWarmUp; round < options.rounds; ++round) {
-    // Who goes first changes from round to round.
+    // Alternates the order from round to round.
     double library = 0;
     if (round % 2 == 0) library = product.LibraryNs(options.calls);
     const double attune = product.AttuneNs(runtime.get(), options.calls, true);

@@ -1,5 +1,5 @@
-// What a call pays to be dispatched when its shape is known: with one shape, over many, from two
-// threads; beside the lookup of PyTorch's TunableOp, and with libraries that take turns.
+// The cost of dispatching a call with a known shape: with one shape, over many, from two threads;
+// beside the lookup of PyTorch's TunableOp, and with libraries that take turns.
 //
 //   dispatch [--shapes N] [--calls N] [--repeats N] [--size N] [--rounds N] [--json]
 #include <sched.h>
@@ -48,7 +48,7 @@ double MedianOf(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Computes nothing, so that what is left is the dispatch.
+// Computes nothing, so that only the dispatch is left.
 class IdleExecutable final : public Executable {
  public:
   size_t workspace_bytes() const override { return 0; }
@@ -161,7 +161,7 @@ class Hits {
     const auto begin = Clock::now();
     for (int i = 0; i < calls; ++i) sum += call(i);
     const double ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
-    asm volatile("" : : "r"(sum));  // What nobody reads would not be computed.
+    asm volatile("" : : "r"(sum));  // Keeps the compiler from removing an unused result.
     return ns / calls;
   }
 
@@ -199,7 +199,7 @@ void StayOnCore(int number) {
   }
 }
 
-// Of one call, while two threads do the same at the same time on a core each.
+// Time of one call, while two threads do the same at the same time on a core each.
 double TwoThreadsNs(int repeats, Hits& hits, const Measure& measure) {
   std::vector<double> times_ns[2];
   std::latch start(2);
@@ -255,7 +255,7 @@ std::vector<Row> MeasureHits(const Options& options) {
           {"string_path_over_hit", string_ns / many_ns, ">= 12"}};
 }
 
-// What is around the smallest product there is, everything included.
+// The overhead around the smallest possible product, everything included.
 Row MeasureSmallestProduct(const Options& options) {
   attune_options settings = ATTUNE_OPTIONS_INIT;
   settings.database = "";
@@ -292,7 +292,7 @@ Row MeasureSmallestProduct(const Options& options) {
   return {"run_gemm_over_bound_plan_ns", call_ns - plan_ns, ""};
 }
 
-// A run time made and destroyed: the first of the process, which looks for backends and libraries,
+// A runtime made and destroyed: the first of the process, which looks for backends and libraries,
 // and those behind it.
 std::vector<Row> MeasureCreation(const Options& options) {
   attune_options settings = ATTUNE_OPTIONS_INIT;

@@ -1,4 +1,4 @@
-// What benches with a list of figures share: the list, their folder, and fresh processes of
+// Shared by benches with a list of figures: the list, their folder, and fresh processes of
 // themselves.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace attune {
 using WallClock = std::chrono::steady_clock;
 
 double SecondsSince(WallClock::time_point start);
-// Of this process, which a busy machine disturbs less.
+// CPU time of this process, which a busy machine disturbs less.
 double ProcessorMs();
 // REQUIRES: there is one at least.
 double MedianOf(std::vector<double> values);

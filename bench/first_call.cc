@@ -1,5 +1,5 @@
-// What the first call of a shape costs over a steady call of the candidate that served it, where
-// nothing was ever tuned: random products and convolutions, operands touched, libraries loaded.
+// The cost of a shape's first call over a steady call of the candidate that served it, with nothing
+// tuned: random products and convolutions, operands touched, libraries loaded.
 //
 //   first_call [--problems N] [--inline N] [--seed N] [--json]
 #include <algorithm>
@@ -127,7 +127,7 @@ class Operands {
     arguments_.alpha = 1;
   }
   const attune_arguments& arguments() const { return arguments_; }
-  // As whoever made the operands leaves them: in the caches, as far as they fit.
+  // Leaves operands as a producer leaves them: in the caches, as far as they fit.
   void Touch(size_t elements) {
     for (std::vector<float>* memory : {&a_, &b_, &c_}) {
       std::fill_n(memory->begin(), std::min(elements + kAlignmentElements, kElements), 0.5F);
@@ -165,7 +165,7 @@ double NsOf(const Call& call, attune_runtime* runtime, const attune_arguments& a
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-// What a run time says of the calls of one thread.
+// Collects a runtime's reports on the calls of one thread.
 struct CallerWatch {
   std::thread::id caller = std::this_thread::get_id();
   int tunings = 0;        // That ended in the calling thread.
@@ -214,8 +214,8 @@ void WarmUp(attune_runtime* runtime, const Operands& operands) {
   for (int i = 0; i < 40; ++i) Require(RandomCall(random).Run(runtime, operands.arguments()));
 }
 
-// What a program would compute before something new comes: without it the threads of the libraries
-// sleep, and waking them would count as the price of a first call.
+// Calls of known shapes before a new one, as in a program: without them the threads of the
+// libraries sleep, and waking them would count as the price of a first call.
 std::vector<Call> KnownCalls() {
   Call product;
   product.gemm.m = product.gemm.n = product.gemm.k = 128;
@@ -240,8 +240,8 @@ struct Figures {
   int tunings_in_caller = 0;
 };
 
-// The first calls of `count` shapes. What is tuned and created meanwhile disturbs them, as it does
-// in a program.
+// The first calls of `count` shapes. Background tuning and creation disturb them, as they do in a
+// program.
 Figures MeasureFirstCalls(const Options& options, attune_policy policy, const std::string& database,
                           int count) {
   Operands operands;
@@ -266,8 +266,8 @@ Figures MeasureFirstCalls(const Options& options, attune_policy policy, const st
   return figures;
 }
 
-// Steady calls of what served the first ones, prepared alike, in a run time where nothing else
-// happens.
+// Steady calls of the candidates that served the first ones, prepared alike, in an otherwise idle
+// runtime.
 void MeasureSteadyCalls(std::vector<Row>& rows) {
   std::string force;
   for (const Row& row : rows) force += fmt::format("{} -> {};", row.problem, row.candidate);

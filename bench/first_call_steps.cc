@@ -187,7 +187,7 @@ class Memory {
   std::unique_ptr<Buffer> workspace_;
 };
 
-// Notes what a first run takes, and later ones, both to their end on the device.
+// Notes the times of a first run and of later ones, to their end on the device.
 template <class Run>
 Status NoteRuns(Device& device, const Run& run, Figures& figures) {
   const int64_t begin_ns = SteadyNowNs();

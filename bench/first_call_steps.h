@@ -12,8 +12,8 @@
 
 namespace attune {
 
-// Of `convs`, none of which this process has computed before, on `device`: medians in microseconds.
-// Those of the first half only warm up.
+// Steps of `convs`, none of which this process has computed before, on `device`: medians in
+// microseconds. The first half only warms up.
 Result<nlohmann::ordered_json> MeasureFirstCallSteps(const std::string& device,
                                                      const std::vector<Conv>& convs);
 

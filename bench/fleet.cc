@@ -44,7 +44,7 @@ struct Options {
   SimulatedHosts hosts;
   std::vector<std::string> databases;  // Empty: all.
   bool json = false;
-  // Of a process that is a simulated device.
+  // For a process that is a simulated device.
   std::string device;
   FleetPlace place;
 };
@@ -104,10 +104,10 @@ double ProcessorSeconds() {
 
 struct Waiting {
   double latency_ms = 0;
-  double core_share = 0;  // Of this process, which does nothing but wait.
+  double core_share = 0;  // For this process, which only waits.
 };
 
-// Of a worker that has nothing to do, and then a job.
+// Waits of a worker without work, and of its next job.
 Waiting WaitAndDo(BenchFleet& fleet, const Options& options) {
   constexpr int kTimes = 5;
   const int64_t session = fleet.NewSession("waiting", "host");
@@ -147,7 +147,7 @@ struct Beside {
   double ratio = 0;   // Median over the rounds of one by the other.
 };
 
-// In turns, so that what else the machine does is on both sides.
+// In turns, so that other load on the machine affects both sides.
 Beside MeasureBeside(BenchFleet& stored, const NewPlace& new_place, const Options& options) {
   std::vector<double> alone_per_s;
   std::vector<double> stored_per_s;
@@ -225,7 +225,7 @@ int Run(const Options& options) {
     figures.insert(figures.end(), more.begin(), more.end());
   };
   ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
-  // On a disk, as a fleet's database is, unless somebody says otherwise.
+  // On a disk, as a fleet's database is, unless TMPDIR is set.
   ::setenv("TMPDIR", "/tmp", 0);
   std::string missing;
   const auto add_server = [&](ServerKind kind, std::string_view name, const std::string& prefix) {
@@ -287,7 +287,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"postgresql", "mariadb", "sqlite"}));
   app.add_flag("--json", options.json, "Print one JSON object");
-  // Of the processes that are such devices.
+  // For processes that are such devices.
   app.add_option("--device", options.device)->group("");
   app.add_option("--database", options.place.database)->group("");
   app.add_option("--queue", options.place.queue)->group("");

@@ -41,7 +41,7 @@ std::string ReadToEnd(int fd) {
   return text;
 }
 
-// Runs this program with `arguments`; what it printed, if it exited with 0. It is called by its
+// Runs this program with `arguments`; returns its output, if it exited with 0. It is called by its
 // path, beside which it looks for plug-ins.
 Result<std::string> OutputOfSelf(std::vector<std::string> arguments) {
   int ends[2];
@@ -100,7 +100,7 @@ Status TimeRounds(BlockTimer& timer, const std::vector<size_t>& places,
   return Status::Ok();
 }
 
-// Alone with the device, as whoever tunes there.
+// Exclusive use of the device, as for tuning.
 Result<MachineTurns::Grant> TurnAt(const Place& place) {
   const auto machine = MachineLock::Open(place);
   if (!machine.ok() && machine.error().code() != StatusCode::kUnavailable) return machine.error();
@@ -121,7 +121,7 @@ Result<RaceSamples> RaceHere(const RacePlan& plan) {
   ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, plan.terms, {}));
   ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator->Qualify(plan.candidates, {}, nullptr));
   std::vector<Candidate> sound;
-  std::vector<size_t> places;  // Of the sound ones, in the plan.
+  std::vector<size_t> places;  // Indices of the sound ones in the plan.
   for (size_t i = 0; i < qualified.size(); ++i) {
     if (qualified[i].trial.failure() != nullptr) continue;
     sound.push_back(plan.candidates[i]);

@@ -29,7 +29,7 @@ using RaceSamples = std::vector<std::vector<double>>;
 // Starts the running program again with --race and waits for it.
 Result<RaceSamples> RaceInFreshProcess(const RacePlan& plan);
 
-// What that process does: if the arguments are those of RaceInFreshProcess, races, prints the
+// The main() of that process: if the arguments are those of RaceInFreshProcess, races, prints the
 // samples as JSON and returns the exit status; otherwise returns nothing. Call it first in main().
 std::optional<int> MaybeServeRace(int argc, char** argv);
 

@@ -66,7 +66,7 @@ Result<GemmChoiceRow> Race(const NamedGemm& shape, const Choice& choice, const P
     const std::string& name = plan.candidates[i].solver.name;
     row.library_ns[name] = Median(samples[i]);
     row.speedup[name] = PairedRatio(samples[i], samples.back(), kConfidence);
-    // The choice is this very candidate: whatever the two samples differ in is noise.
+    // The choice is this very candidate: any difference of the two samples is noise.
     if (plan.candidates[i] == choice.candidate) row.speedup[name] = {1, 1, 1, kConfidence};
   }
   return row;

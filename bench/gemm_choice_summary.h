@@ -1,4 +1,4 @@
-// What gemm_choice has timed of every product, and its figures of all of them together.
+// The times that gemm_choice has measured for every product, and its figures over all of them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace attune {
 
-// What a program would call that does not choose: each with its own default.
+// The calls of a program that does not choose: each with its own default.
 inline constexpr const char* kGemmLibraries[] = {"host.openblas-gemm", "host.blis-gemm",
                                                  "host.onednn-gemm", "host.libxsmm-gemm",
                                                  "host.eigen-gemm"};

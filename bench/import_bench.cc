@@ -41,7 +41,7 @@ std::string MakeList(int lines) {
   return list;
 }
 
-// What is measured again and again, in seconds.
+// Repeated measurements, in seconds.
 struct Times {
   std::vector<double> import;       // The program, from its start to its end.
   std::vector<double> reading;      // The list alone.

@@ -1,5 +1,5 @@
-// Figures of what a run time answers from an imported database of MIOpen's: how long its index
-// takes to make, and one answer from the mapped index, through the C interface.
+// Figures of a runtime's answers from an imported database of MIOpen's: the time to make its index,
+// and the time of one answer from the mapped index, through the C interface.
 //
 //   imported --db DATABASE --target GPU [--problems N] [--repeats N] [--json]
 //
@@ -44,7 +44,7 @@ void RequireCall(attune_code code) {
   if (code != ATTUNE_OK) Require(Internal(attune_last_message()));
 }
 
-// Of this process. Not getrusage, whose peak is that of the program before exec, too.
+// For this process. Not getrusage: its peak includes the program before exec.
 double PeakMib() {
   constexpr std::string_view kField = "VmHWM:";
   std::ifstream status("/proc/self/status");

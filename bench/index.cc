@@ -119,7 +119,7 @@ int64_t ResidentBytes() {
   return resident_pages * ::sysconf(_SC_PAGESIZE);
 }
 
-// In a fresh process: prints what its first lookup cost, then what a thousand more did.
+// In a fresh process: prints the cost of its first lookup, then of a thousand more.
 int PrintFirstLookup(const Options& options) {
   const Problem problem = BenchProblem(options.problems / 3);
   const int64_t before_bytes = ResidentBytes();

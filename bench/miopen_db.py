@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-# What is exported, by how a name ends.
+# Exported files, by the end of their names.
 KINDS = {".fdb.txt": "--find-db", ".pdb.txt": "--perf-db", ".db.txt": "--perf-db",
          ".db": "--perf-db", ".kdb": "--kernel-db"}
 # Lines of a find-db that come out otherwise than they went in, by the words of `lint`.

@@ -49,7 +49,7 @@ struct Row {
 };
 
 struct Layer {
-  int64_t channels, size;  // Of a square image.
+  int64_t channels, size;  // Square image.
   bool relu;
 };
 // The distinct batch norms of the networks, with the activation that follows.

@@ -143,7 +143,7 @@ class Bench:
     def tune(self):
         print("Recording the shapes and tuning them", file=sys.stderr)
         self.run(self.attune("blas", "--record", "numpy", "--", *self.python("touch")))
-        # 3: the budget ended first; what was not reached stays untuned.
+        # 3: the budget ended first; the remaining products stay untuned.
         self.run(self.attune("tune", "--tag", "numpy", "--budget", self.options.budget), (0, 3))
 
     def measure(self):
@@ -179,7 +179,7 @@ def rows_of(times, products):
 
 
 def summary_of(rows):
-    """Of the groups that were measured."""
+    """The speedups of the measured groups."""
     skinny = [row["speed_up"] for row in rows if row["group"] != "square"]
     square = [row["speed_up"] for row in rows if row["group"] == "square"]
     summary = {}

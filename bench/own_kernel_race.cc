@@ -1,12 +1,12 @@
-// What racing saves, and what it costs, on real launches: configs of a user's kernel are raced as
-// the tuner races what it found, and then all of them in all of the rounds.
+// Savings and costs of racing, on real launches: configs of a user's kernel are raced as the tuner
+// races its contenders, and then all of them in all of the rounds.
 //
 //   own_kernel_race --kernel FILE [--size SIZES] [--device DEVICE] [--fields N] [--configs N]
 //                   [--truth-rounds N] [--json]
 //
 // A field is a random choice of configs, those within three times of the best at first sight and
 // the default, as in `attune tune`.
-//   saved   of the time that the field takes if everybody runs in every round of the race
+//   saved   of the time that the field takes with every contender in every round of the race
 //   regret  how much slower the best finalist is than the best of the field, both by fresh rounds
 //           of the finalists and of the five that were best in all rounds
 #include <algorithm>
@@ -98,7 +98,7 @@ Field MakeField(const Place& place, Evaluator& evaluator, const Problem& problem
   return field;
 }
 
-// Samples of `who` in `rounds` rounds, everybody in each, in random order.
+// Samples of `who` in `rounds` rounds, each in every round, in random order.
 std::vector<std::vector<double>> TimeAll(BlockTimer& timer, const RaceResult& race,
                                          const std::vector<size_t>& who, int rounds) {
   std::vector<std::vector<double>> samples(who.size());
@@ -145,8 +145,7 @@ double Regret(BlockTimer& timer, const RaceResult& race, const std::vector<doubl
 Outcome RaceField(Evaluator& evaluator, const Field& field, const Options& options, uint64_t seed) {
   auto timer = evaluator.StartTiming(field.candidates);
   Require(timer.status());
-  // Some devices translate a kernel when it is launched for the first time: for everybody, raced or
-  // not.
+  // Some devices translate a kernel at its first launch: for all candidates, raced or not.
   for (size_t i = 0; i < field.candidates.size(); ++i) {
     const auto first = (*timer)->TimeBlock(i, {.launches = 1, .cache = CacheState::kWarm});
     if (!first) Require(Internal(first.error().message));

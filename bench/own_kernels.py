@@ -69,7 +69,7 @@ class Bench:
         return {"wall_s": wall_s, "search_s": problem["search_ns"] / 1e9, "cores": busy_s / wall_s}
 
     def sharing(self, workers):
-        """--jobs gives a GPU as many children that run candidates, and nobody compiles ahead then."""
+        """--jobs gives a GPU as many workers that run candidates, and none compiles ahead then."""
         compiling = ["--compile-jobs", str(workers)]
         is_gpu = self.options.device.startswith("cuda")
         return compiling if is_gpu else [*compiling, "--jobs", str(workers)]

@@ -23,7 +23,7 @@ import tempfile
 TAG = "own-spaces"
 BATCH_SIZE = 2
 
-# Own solver, what is tried beside it, and the problems.
+# Own solver, the solvers tried beside it, and the problems.
 Family = collections.namedtuple("Family", "bench own beside problems")
 FAMILIES = {
     "conv": Family(["conv_choice", "--batch-size", str(BATCH_SIZE)], "direct-conv", ["onednn-conv"], [
@@ -50,7 +50,7 @@ class Bench:
         self.database = options.db or os.path.join(folder, "own_spaces.db")
 
     def run(self, program, *arguments, quiet=True):
-        """What a program of --bin prints; ends with its message if it fails."""
+        """The output of a program of --bin; ends with its message if it fails."""
         command = [os.path.join(self.options.bin, program), *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False,
                               stderr=subprocess.PIPE if quiet else None)

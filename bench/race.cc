@@ -1,12 +1,12 @@
-// What racing saves, and what it costs: fields of configs out of recorded spaces are raced under
-// invented noise, as the tuner races what it found.
+// Savings and costs of racing: fields of configs out of recorded spaces are raced under invented
+// noise, as the tuner races its contenders.
 //
 //   race [--data DIR] [--fields N] [--json]
 //
 // DIR has `spaces/*.csv.gz` (default: $ATTUNE_DATA_DIR). The recordings hold one time for each
 // config, so a sample is that time under lognormal noise with a standard deviation of 0.5, 2 and
 // 4 %, what GPUs were published to show, and one block in a hundred is a spike.
-//   saved   of the time that the race would have taken had everybody run in all of its rounds
+//   saved   of the time that the race would take with every contender in all of its rounds
 //   regret  how much slower the best finalist is than the best of the field
 #include <algorithm>
 #include <cstdlib>
@@ -43,7 +43,7 @@ constexpr double kSpikes = 0.01;
 
 struct Outcome {
   double elapsed_ns = 0;
-  double whole_ns = 0;  // Had nobody been dropped.
+  double whole_ns = 0;  // With every contender in every round.
   double regret = 0;
 };
 

@@ -47,7 +47,7 @@ struct Options {
 // The best that others reach on a space: 10 to 25 repeats of a strategy of Kernel Tuner 1.4.0.
 struct KnownSpace {
   const char* file;
-  const char* kernel;  // Of the spaces that differ by the device alone.
+  const char* kernel;  // For spaces that differ by the device alone.
   bool is_hub;
   double reference;  // hybrid_vndx.
 };
@@ -61,7 +61,7 @@ constexpr KnownSpace kSpaces[] = {{"convolution_milo-A100", "conv", true, 0.88},
                                   {"old_gemm-RTX_Titan", "gemm", false, 0.90},
                                   {"old_pnpoly-RTX_3090", "pnpoly", false, -0.63}};
 
-// What counts as good on a device.
+// The threshold of a good result on a device.
 constexpr double kGoodShare = 0.95;
 
 struct Loaded {
@@ -118,7 +118,7 @@ void AddScores(const std::vector<Loaded>& spaces, const Options& options,
   figures.push_back({"share_reaching_target", MeanValue(reaching), ">= 0.92"});
 }
 
-// The same trials, whose parameters have other names and thereby another order.
+// The same trials with renamed parameters, and thereby another order.
 RecordedSpace Permuted(const RecordedSpace& recorded) {
   const size_t count = recorded.space.At(0).size();
   std::vector<size_t> order(count);
@@ -174,7 +174,7 @@ void AddPermuted(const std::vector<Loaded>& spaces, const Options& options,
   figures.push_back({"permuted_errors_most", most, "<= 3"});
 }
 
-// Of the optimum.
+// Share of the optimum.
 double ShareOf(const RecordedSpace& recorded, double optimum_ms, uint64_t index) {
   const auto time_ms = recorded.trials[index].time_ms;
   return time_ms.has_value() ? optimum_ms / *time_ms : 0;
@@ -191,8 +191,8 @@ std::vector<const RecordedSpace*> OthersOf(const Loaded& target,
   return others;
 }
 
-// What the first trials reach that the others suggest, behind the default of the space if
-// `has_default`, whose answer counts, too: so the tuner tries them.
+// The share that the first trials reach if the others suggest them. They follow the space's default
+// if `has_default`, which counts, too: the tuner tries them in this order.
 double ShareOfGuesses(const RecordedSpace& target, const std::vector<const RecordedSpace*>& others,
                       bool has_default) {
   std::vector<TimesElsewhere> elsewhere;
@@ -214,8 +214,8 @@ double ShareOfGuesses(const RecordedSpace& target, const std::vector<const Recor
   return share;
 }
 
-// The best here of all that is within 5 % of the best at another place: what nobody exceeds who
-// tries what others are fast with, however often.
+// The best here of all configs that are within 5 % of the best at another place: the upper bound of
+// a search that only tries configs that are fast elsewhere.
 double ShareOfTheirBest(const RecordedSpace& target,
                         const std::vector<const RecordedSpace*>& others) {
   const double optimum_ms = BasisOf(target).optimum_ms();
@@ -249,9 +249,9 @@ size_t CountBetter(const std::vector<const RecordedSpace*>& others, uint64_t ind
   return count;
 }
 
-// What nobody exceeds with as many trials who prefers what is faster at every other place, however
-// the places are weighed and whatever the trials told: the best here of the configs that fewer
-// others than that are better than at all places.
+// The upper bound, with as many trials, of a search that prefers configs that are faster at every
+// other place, for any weights of the places and any results of the trials: the best here of the
+// configs that fewer others than that are better than at all places.
 double ShareOfPreferred(const RecordedSpace& target,
                         const std::vector<const RecordedSpace*>& others) {
   const double optimum_ms = BasisOf(target).optimum_ms();
@@ -287,7 +287,7 @@ void AddUnseenDevices(const std::vector<Loaded>& spaces, std::vector<Figure>& fi
   figures.push_back({"unseen_worst_behind_default", std::ranges::min(behind), ""});
 }
 
-// Scores of a searcher that is told what the others recorded.
+// Scores of a searcher with transfer priors from the others.
 void AddTold(const std::vector<Loaded>& spaces, const Options& options,
              std::vector<Figure>& figures) {
   std::vector<double> scores;
@@ -317,7 +317,7 @@ RecordedSpace BeginningWith(const RecordedSpace& recorded, uint64_t index) {
   return {*space, std::move(trials)};
 }
 
-// What nobody recorded, a default that somebody chose, is taken to be ...
+// Recordings lack a default chosen by a person; it is taken to be ...
 enum class ChosenBy {
   kTuningElsewhere,  // ... the best config of another device.
   kExperience,       // ... one that reaches about nine tenths of the optimum.
@@ -391,8 +391,8 @@ std::vector<double> MeanShares(const std::vector<RecordedSpace>& with, const std
   return means;
 }
 
-// What searchers reach that begin at a default that somebody chose: geometric means of the shares
-// of the optimum, over spaces, defaults and seeds.
+// The results of searchers that begin at a chosen default: geometric means of the shares of the
+// optimum, over spaces, defaults and seeds.
 void AddChosenDefaults(const std::vector<Loaded>& spaces, ChosenBy chosen, const Options& options,
                        std::vector<Figure>& figures) {
   std::vector<std::vector<RecordedSpace>> defaults;

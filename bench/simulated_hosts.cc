@@ -27,7 +27,8 @@ constexpr std::chrono::milliseconds kLook{2};
 
 std::atomic<bool> asked_to_end = false;
 
-// Ends once the steady clock is at `end_ns`. Of what may run after a fork beside threads.
+// Ends once the steady clock is at `end_ns`. Uses only calls that are safe after a fork beside
+// threads.
 [[noreturn]] void LiveUntil(int64_t end_ns) {
   constexpr int64_t kNsPerSecond = 1'000'000'000;
   const timespec end = {end_ns / kNsPerSecond, end_ns % kNsPerSecond};

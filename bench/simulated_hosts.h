@@ -16,7 +16,7 @@ struct FleetPlace {
 
 struct SimulatedHosts {
   int hosts = 4;
-  int devices = 2;  // Of each host.
+  int devices = 2;  // On each host.
   int64_t job_ms = 200;
   int64_t jobs_of_a_device = 100;
 };
@@ -25,7 +25,7 @@ struct SimulatedHosts {
 // over the time from when they are loaded until all are done. At most as many as there are devices.
 double DevicesKeptBusy(BenchFleet& fleet, const FleetPlace& place, const SimulatedHosts& hosts);
 
-// What each of those processes runs, until it is asked to end (SIGTERM).
+// The main() of each of those processes; runs until SIGTERM.
 int RunDevice(const FleetPlace& place, const std::string& name, int64_t job_ms);
 
 }  // namespace attune

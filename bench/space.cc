@@ -165,8 +165,8 @@ void AddPrlDimension(const std::string& d, int64_t size, Definition& definition)
   }
 }
 
-// The space of ATF's probabilistic record linkage for `size` times `size`, whose files are there
-// for 2, 4 and 8.
+// The space of ATF's probabilistic record linkage for `size` times `size`. There are files for 2, 4
+// and 8.
 Definition PrlSpace(int64_t size, uint64_t valid) {
   Definition definition;
   definition.name = fmt::format("prl{}", size);
@@ -190,8 +190,8 @@ Definition PrlSpace(int64_t size, uint64_t valid) {
   return definition;
 }
 
-// What others take to build a space on a server of two cores, in milliseconds of the processor.
-// They do not list the configs, but for Kernel Tuner.
+// Published times to build a space on a server of two cores, in milliseconds of the processor.
+// Except for Kernel Tuner, they do not include listing the configs.
 struct Published {
   std::string_view name;
   double kernel_tuner_ms;
@@ -290,7 +290,7 @@ class SpaceBench {
     }
   }
 
-  // What is asked of a space while it is searched, in nanoseconds for one config.
+  // The cost of a space's queries during a search, in nanoseconds for one config.
   void AddCostOfConfigs(const Definition& definition) {
     const auto space = Build(definition);
     Require(space.status());

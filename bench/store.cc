@@ -57,7 +57,7 @@ Problem BenchProblem(int64_t index) {
   return conv;
 }
 
-// Not of a size that the solver would list: records keep what was true when they were made.
+// The solver would not list this size: records keep the truth of their time.
 Candidate BenchCandidate(const Problem& problem, int64_t index) {
   Candidate candidate{{problem.Is<Gemm>() ? "host.packed-gemm" : "host.direct-conv", 1}, {}};
   candidate.config["mc"] = int64_t{16} * (1 + index % 10);
@@ -78,7 +78,7 @@ Measurement BenchMeasurement(int64_t sample_count, double scale, Random& random)
   return measurement;
 }
 
-// What was tuned, and where: this machine, as `attune best` sees it.
+// The tuned problems, and their place: this machine, as `attune best` sees it.
 struct Subject {
   const Place& place;
   Problem problem;
@@ -167,7 +167,7 @@ double TrialsPerSecond(RecordStore& store, const Place& place, const Options& op
   return static_cast<double>(options.trials / options.problems * options.problems) / seconds;
 }
 
-// One trial in each transaction: what a tuner that reports at once can reach.
+// One trial in each transaction: the limit of a tuner that reports at once.
 double SinglesPerSecond(RecordStore& store, const Place& place) {
   constexpr int64_t kCount = 500;
   Random random(1);
@@ -215,7 +215,7 @@ int ChooseBest(const Options& options) {
 // The two processes that are timed.
 enum class Chooser { kBench, kVerb };
 
-// Of attune's problems, one or all of the tag.
+// One of attune's problems, or all of the tag.
 struct Selection {
   std::optional<int64_t> problem;
 };
@@ -308,7 +308,7 @@ int Run(const Options& options) {
 }  // namespace attune
 
 int main(int argc, char** argv) {
-  // The same environment as that of the program whose verb is timed.
+  // The same environment as that of the program with the timed verb.
   attune::SetThreadWaitPolicy(argv);
   attune::Options options;
   CLI::App app("Figures of the record store over a database of a million trials");

@@ -1,7 +1,7 @@
-// The lookup of PyTorch's TunableOp written down again: two strings built for every call, two maps
-// behind two mutexes, entries of two strings copied out and compared with those that mean something
-// else. What its newest version does on a hit after tuning, without the library call; the released
-// ones build a third string of some 300 characters for every call.
+// The lookup of PyTorch's TunableOp reimplemented: two strings built for every call, two maps
+// behind two mutexes, entries of two strings copied out and compared with special values. This is
+// its newest version on a hit after tuning, without the library call; released versions build a
+// third string of some 300 characters for every call.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class StringPath {
     uint64_t calls = 0;
   };
 
-  // What tuning `gemm` would leave. `blas_signature` is what the product is called there for
-  // benches of its libraries.
+  // Adds the result of tuning `gemm`. `blas_signature` is the name of the product there for benches
+  // of its libraries.
   void Add(const attune_gemm& gemm, const std::string& solution, const std::string& blas_signature);
 
   // The callable of a call, found as TunableOp::operator() finds it. REQUIRES: it was added.

@@ -37,7 +37,7 @@ MODELS = [
 ]
 KINDS = ("eager", "graph")
 WARM_UPS = 3
-# For what is made ready in the background.
+# For background preparation.
 REST_S = 2
 SAMPLE_MS = 50
 SAMPLES = 5
@@ -110,7 +110,7 @@ class Case:
         return start.elapsed_time(end)
 
     def time_us(self, kind):
-        """Of one forward pass: the median of samples that are long enough for the clock."""
+        """The time of a forward pass: the median of samples that are long enough for the clock."""
         run = self.run_of(kind)
         self.passes_ms(run, 1)
         count = max(1, int(SAMPLE_MS / max(self.passes_ms(run, 2) / 2, 1e-3)))
@@ -159,7 +159,7 @@ class Child:
         return self.read()
 
     def close(self):
-        """What it said on standard error."""
+        """Ends the process and returns its standard error."""
         self.process.stdin.close()
         self.process.wait()
         self.said.seek(0)

@@ -18,12 +18,12 @@ namespace {
 // Large enough to reach the peak, and no larger: the product is verified before it is timed, which
 // is long work in the precision above f64.
 constexpr int64_t kMatrixSide = 8192;
-constexpr int64_t kWideMatrixSide = 3072;  // Of f32 and f64.
+constexpr int64_t kWideMatrixSide = 3072;  // For f32 and f64.
 constexpr int kMatrixRounds = 5;
 // Each operand in a high and a low part; the product of the low parts is too small to matter.
 constexpr double kProductsOfSplitF32 = 3;
 
-// What the library writes products of such inputs as.
+// The type of the library's products of such inputs.
 DataType ResultType(DataType type) {
   switch (type) {
     case DataType::kI8:

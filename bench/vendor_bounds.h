@@ -1,5 +1,5 @@
-// What the choices of cuda_gemm and cuda_conv stand between: what a program is served of a shape
-// that nobody has tuned, and the time that no implementation can beat.
+// The bounds of the choices of cuda_gemm and cuda_conv: the candidate that serves an untuned shape,
+// and the time that no implementation can beat.
 #pragma once
 
 #include <map>
@@ -14,12 +14,12 @@
 
 namespace attune {
 
-// What a program on `device` is served of each of `problems` without any record; nothing where it
-// would have to be compiled first. Fails where no run time can be made there.
+// The candidates that serve `problems` in a program on `device` without any record; nothing where
+// one would have to be compiled first. Fails if no runtime can be created there.
 Result<std::vector<std::optional<Candidate>>> ServedUnseen(const std::string& device,
                                                            const std::vector<Problem>& problems);
 
-// Rooflines of a device whose peaks of arithmetic are what its matrix library reaches on one large
+// Rooflines of a device. Its arithmetic peaks are the rates of its matrix library on one large
 // product of the same type, since no general peak holds for tensor cores.
 class Roofline {
  public:

@@ -56,7 +56,7 @@ std::vector<Problem> WantedProblems(const VendorBench& bench, const Options& opt
   return problems;
 }
 
-// What a choice is compared with.
+// A reference for a choice.
 struct Baseline {
   double ns = 0;
   RatioEstimate over;  // Over the choice, paired by rounds.
@@ -66,13 +66,13 @@ struct Row {
   Problem problem;
   Candidate choice;
   double choice_ns = 0;
-  std::optional<Baseline> first;   // None if what the vendor chooses first is wrong.
+  std::optional<Baseline> first;   // None if the vendor's first choice is wrong.
   std::optional<Baseline> best;    // The first if nothing of the vendor's is better.
-  std::optional<Baseline> unseen;  // What serves before anything is tuned; none if that is wrong.
+  std::optional<Baseline> unseen;  // Serves before tuning; none if it is wrong.
   double roofline_ns = 0;
 };
 
-// Of one solver, over all problems.
+// One solver over all problems.
 struct Family {
   int64_t tried = 0;
   int64_t failed = 0;
@@ -138,7 +138,7 @@ class Bench {
     return row;
   }
 
-  // The vendor's first choice, whatever the baseline of the tuning was.
+  // The vendor's first choice, independent of the tuning's baseline.
   Result<Candidate> FirstOf(const Problem& problem) const {
     for (const auto& solver : place_.backend->solvers()) {
       if (solver->id().name != bench_.vendor_solver) continue;
@@ -172,7 +172,7 @@ class Bench {
     }
     const auto baseline = [&](size_t i) -> std::optional<Baseline> {
       if (samples[i].empty()) return std::nullopt;
-      // The choice itself: whatever the two samples differ in is noise.
+      // The choice itself: any difference of the two samples is noise.
       if (plan.candidates[i] == row.choice) {
         return Baseline{Median(samples[i]), RatioEstimate{1, 1, 1, kConfidence}};
       }
@@ -200,7 +200,7 @@ class Bench {
     });
   }
 
-  // Of the rows that have such a baseline.
+  // For rows that have such a baseline.
   double MeanOver(std::optional<Baseline> Row::*baseline) const {
     std::vector<double> ratios;
     for (const Row& row : rows_) {

@@ -11,17 +11,17 @@
 namespace attune {
 
 struct ProblemSet {
-  std::string name;  // Of --set.
+  std::string name;  // For --set.
   std::vector<Problem> problems;
 };
 
-// Of problems as their texts (problem/problem.h); ends the process with a message at one that is
-// none.
+// Parses the texts of problems (problem/problem.h); ends the process with a message at a text that
+// is no problem.
 ProblemSet SetOfTexts(std::string name, std::span<const char* const> texts);
 
-// What a bench compares.
+// The comparison that a bench makes.
 struct VendorBench {
-  std::string name;           // Of the program.
+  std::string name;           // Name of the program.
   std::string vendor_solver;  // Its first config is the vendor's first choice.
   std::vector<ProblemSet> sets;
 };

@@ -18,13 +18,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(attune_compiler INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC takes a source that another one includes for a header, whose anonymous namespaces would make different types
-  # of one name.
+  # GCC takes a source that another one includes for a header. Anonymous namespaces of a header
+  # would make different types of one name.
   target_compile_options(attune_compiler INTERFACE -Wno-subobject-linkage)
 endif()
 # `asan` and `tsan` presets set this; it must reach every object, so it is global.
 set(ATTUNE_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
-# What the command of a test begins with: under a sanitizer, a watch over the reports of its children.
+# The command prefix of a test: under a sanitizer, a watch over the reports of its children.
 set(ATTUNE_TEST_LAUNCHER)
 # How much longer than usual a test may take: loops over instrumented kernels are ten times as slow.
 set(ATTUNE_TEST_TIME_FACTOR 1)

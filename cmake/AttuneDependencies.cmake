@@ -1,5 +1,5 @@
-# Every third-party package in one place. REQUIRED ones are what attune itself is made of; the
-# libraries that it tunes are optional, and a missing one is reported by `attune devices`.
+# Every third-party package in one place. attune itself needs the REQUIRED ones; the libraries that
+# it tunes are optional, and a missing one is reported by `attune devices`.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

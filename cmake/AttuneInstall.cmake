@@ -1,5 +1,5 @@
-# What programs link: headers, libattune.so, and how CMake and pkg-config find them. The folder is
-# always lib, because the library looks for its plug-ins beside itself.
+# Files for linking programs: headers, libattune.so, and its CMake and pkg-config files. The folder
+# is always lib, because the library looks for its plug-ins beside itself.
 set(CMAKE_INSTALL_LIBDIR lib)
 include(CMakePackageConfigHelpers)
 

@@ -1,5 +1,6 @@
-# Folders that installing makes are for every user to pass, whatever the umask of who installs: CMake
-# makes them with it. Those that are there stay as they are. Before everything else that is installed.
+# Makes installed folders accessible to all users, whatever the umask of the installing user: CMake
+# makes them with it. Existing folders stay as they are. Runs before everything else that is
+# installed.
 install(CODE [[
   foreach(folder bin include lib/attune lib/cmake/attune lib/pkgconfig libexec/attune
                  share/attune/kernels share/attune/extensions share/doc/attune

@@ -45,7 +45,7 @@ function(attune_test NAME)
   math(EXPR timeout_s "${ARG_TIMEOUT} * ${ATTUNE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE attune_compiler ${ARG_LIBRARIES} fmt::fmt GTest::gmock_main)
-  # What is tested is optimised, what tests it is only compiled more slowly by that.
+  # Debug tests are not optimised: that only slows their compilation. The code under test is.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Debug>:-O0>)
   attune_precompile_headers(${NAME} TEST)
   if(NOT ARG_SHARDS)

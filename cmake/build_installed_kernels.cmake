@@ -1,17 +1,17 @@
-# Kernels for GPUs that programs will run on, compiled once for everybody when attune is installed: a shape
-# that nobody has seen then finds its kernel built.
+# Builds kernels for the GPUs that programs will run on, once for all users, when attune is
+# installed: an unseen shape then finds its kernel built.
 #
 #   cmake -DPREFIX=... -DTARGETS=... -P build_installed_kernels.cmake
 #
-# PREFIX is where attune was installed to. TARGETS are GPUs as compilers call them, separated by semicolons;
-# `native` among them stands for the NVIDIA GPUs that are in this machine now. Whoever named a GPU wants its kernels:
-# that they cannot be built is an error. Of GPUs that were found it is only said.
+# PREFIX is the folder of the installation. TARGETS are GPUs as compilers call them, separated by
+# semicolons; `native` among them stands for the NVIDIA GPUs that are in this machine now. A failure
+# to build kernels for a named GPU is an error. For a detected GPU it is only a message.
 
 cmake_minimum_required(VERSION 3.25)
 set(attune "${PREFIX}/bin/attune")
 set(folder "${PREFIX}/share/attune/built")
 
-# Sets `out` to what the NVIDIA GPUs of this machine are called, each once.
+# Sets `out` to the names of the NVIDIA GPUs of this machine, each once.
 function(find_native_targets out)
   set(${out} "" PARENT_SCOPE)
   execute_process(COMMAND "${attune}" devices --json

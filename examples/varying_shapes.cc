@@ -1,4 +1,4 @@
-// Shapes that nobody knows beforehand: each is served at once, and tuned behind the program's back.
+// Shapes that are not known beforehand: each is served at once, and tuned in the background.
 //
 //   varying_shapes [DATABASE]
 #include <iostream>

@@ -16,7 +16,7 @@
 namespace attune::bench {
 namespace {
 
-// What a pick that is not supported costs in the mean of regrets.
+// The weight of an unsupported pick in the mean of regrets.
 constexpr double kUnsupportedRegret = 10;
 // Costs are medians over these.
 constexpr int kFitRepeats = 5;
@@ -64,8 +64,8 @@ FittedModels FitAll(const Recording& recording, const ChoiceSettings& settings,
   return models;
 }
 
-// Of several predictions of one sample, of which nobody knows which holds, the one that is off by
-// the least share in their mean: the median of them weighted by their inverses.
+// Takes several predictions of one sample, of which an unknown one holds. Returns the one with the
+// minimum mean relative error: their median weighted by their inverses.
 double LeastOff(Times predicted) {
   std::sort(predicted.begin(), predicted.end());
   double rest = 0;
@@ -109,7 +109,7 @@ double TimeOf(const RecordedProblem& problem, const std::string& algorithm, doub
   return kUnsupportedRegret * best_ms;
 }
 
-// The candidates whose kernels are known, as a problem of their own.
+// The candidates with known kernels, as a problem of their own.
 RecordedProblem WithKernels(const RecordedProblem& problem) {
   RecordedProblem part;
   part.vendor_ms = problem.vendor_ms;
@@ -124,7 +124,7 @@ RecordedProblem WithKernels(const RecordedProblem& problem) {
 // How many times lie in the intervals that were said of them, and how wide these are.
 struct IntervalScore {
   size_t inside = 0;
-  std::vector<double> ratios;  // Of the ends.
+  std::vector<double> ratios;  // Upper end over lower end.
 
   void Add(const Prediction& prediction, double time_ms) {
     inside += prediction.low_ms <= time_ms && time_ms <= prediction.high_ms ? 1 : 0;
@@ -133,9 +133,9 @@ struct IntervalScore {
 };
 
 struct Scores {
-  std::map<std::string, PickScore> picks;          // By who picks.
+  std::map<std::string, PickScore> picks;          // By method.
   std::map<std::string, ErrorScore> errors;        // By algorithm, and "all".
-  std::map<std::string, IntervalScore> intervals;  // By whose they are; of the model's "".
+  std::map<std::string, IntervalScore> intervals;  // By method; "" is the model.
 };
 
 void AddPicks(const RecordedProblem& problem, const FittedModels& models, const std::string& suffix,
@@ -157,7 +157,7 @@ void AddPicks(const RecordedProblem& problem, const FittedModels& models, const 
   add("oracle_", best);
 }
 
-// The error of `who` (empty: of the model), over all and by algorithm.
+// The error of `who` (empty: the model), over all and by algorithm.
 void AddError(const Sample& sample, double predicted_ms, const std::string& who, Scores& scores) {
   const double error = std::abs(predicted_ms / sample.time_ms - 1);
   scores.errors[who.empty() ? "all" : who].relative.push_back(error);
@@ -181,7 +181,7 @@ void AddErrors(const RecordedProblem& problem, const FittedModels& models, Score
     add("roofline", roofline[i]);
     add("nnls", sums[i]);
     if (rows > 1) {
-      // Off from what the model says once it is told which row holds: by what nobody can know.
+      // The error from not knowing which row holds, relative to the prediction for the right row.
       Prediction told;
       models.model.Predict({&problem.samples[i].row, 1}, {&told, 1});
       scores.errors["untold"].relative.push_back(std::abs(medians[i] / told.median_ms - 1));

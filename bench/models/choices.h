@@ -1,4 +1,4 @@
-// Choosing among the ways to compute a problem by predicted times, and what that costs.
+// Choosing among the ways to compute a problem by predicted times, and its cost.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@
 namespace attune::bench {
 
 struct ChoiceSettings {
-  std::string prefix;  // Of the figures' names.
+  std::string prefix;  // Starts the figures' names.
   DevicePeaks peaks;
   double held_out_share = 0.3;
   int splits = 5;
-  uint64_t seed = 1;              // Of the first split; the others count on.
+  uint64_t seed = 1;              // For the first split; the others count on.
   size_t most_learnt = SIZE_MAX;  // Problems to learn from.
-  // Errors and picks that others, or an older fit, reached, and what is required: shown beside
-  // ours.
+  // Published or earlier errors and picks, and the required ones: shown beside ours.
   std::map<std::string, std::string> beside;
 };
 

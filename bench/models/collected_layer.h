@@ -1,5 +1,5 @@
-// A convolution with every way to compute it that was timed on a GPU, as a line of JSON: what
-// `cuda_conv_times` writes and `models --collected` reads.
+// A convolution with every way to compute it that was timed on a GPU, as a line of JSON:
+// `cuda_conv_times` writes it and `models --collected` reads it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline constexpr size_t kMostKernels = 12;
 
 struct CollectedCandidate {
   std::string candidate;  // Its text.
-  double time_ms = 0;     // Of one call, the median of blocks of calls; 0: it failed.
+  double time_ms = 0;     // One call, the median of blocks of calls; 0: it failed.
   // How many kernels a dry run saw; 0 where the call cannot be captured.
   int64_t kernels = 0;
   // All of them; empty if there are more than kMostKernels, which are FFTs of many tiles.
@@ -32,13 +32,13 @@ struct CollectedLayer {
   std::string library;  // "cudnn 9.19.0"
   Problem problem;
   std::vector<CollectedCandidate> candidates;
-  // What the vendor's heuristics answer, by heuristic.
+  // The answers of the vendor's heuristics, by heuristic.
   std::map<std::string, CollectedCandidate> heuristics;
 };
 
 // Without a line end.
 std::string LineOf(const CollectedLayer& layer);
-// kInvalidArgument, with what is wrong, for anything that LineOf() does not write.
+// kInvalidArgument, with the mistake, for anything that LineOf() does not write.
 Result<CollectedLayer> ParseCollectedLayer(std::string_view line);
 
 }  // namespace attune::bench

@@ -1,4 +1,4 @@
-// What work takes, by the clock and in core time.
+// The cost of work, by the clock and in core time.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace attune::bench {
 
-// Of fits whose cost is wanted.
+// Samples of fits with a measured cost.
 inline constexpr size_t kFitSamples = 10000;
 
 // Medians over some runs: by the clock, and of the core time of this process, which others on the

@@ -46,7 +46,7 @@ Result<Tuned> ReadTuned(const std::filesystem::path& file) {
       fmt::format("{} rows of it are no convolutions that models know.", tuned.times.left_out));
 }
 
-// Those of `rows` whose candidate the model knows.
+// Those of `rows` with a candidate that the model knows.
 std::vector<size_t> Known(const TimeModel& model, const Tuned& tuned,
                           const std::vector<size_t>& rows) {
   const std::vector<std::string> algorithms = model.algorithms();
@@ -57,10 +57,10 @@ std::vector<size_t> Known(const TimeModel& model, const Tuned& tuned,
   return known;
 }
 
-// What a model says of one problem.
+// A model's answer for one problem.
 struct Answer {
-  std::optional<size_t> sample;  // What is chosen; nothing where the default is to be kept.
-  bool was_untried = false;      // What is chosen was not timed for this problem.
+  std::optional<size_t> sample;  // The choice; nothing to keep the default.
+  bool was_untried = false;      // The choice was not timed for this problem.
 };
 
 std::optional<size_t> SampleOf(const Tuned& tuned, const std::vector<size_t>& rows,
@@ -70,7 +70,7 @@ std::optional<size_t> SampleOf(const Tuned& tuned, const std::vector<size_t>& ro
   return found == rows.end() ? std::nullopt : std::optional(*found);
 }
 
-// The choice of a run time among all that the model can choose, as on a device; `rows` are of one
+// The choice of a runtime among all candidates of the model, as on a device; `rows` are of one
 // problem.
 Answer Chosen(const TimeModel& model, const Tuned& tuned, const std::vector<size_t>& rows,
               std::string_view standing) {
@@ -112,8 +112,8 @@ std::optional<size_t> ChosenOfTimed(const TimeModel& model, const Tuned& tuned,
 }
 
 struct AnswerScore {
-  PickScore all;    // What nobody timed for the problem counts as NeighbourChooser::kUntried.
-  PickScore tried;  // Those that somebody did.
+  PickScore all;    // Untimed choices count as NeighbourChooser::kUntried.
+  PickScore tried;  // Timed choices only.
 };
 using AnswerScores = std::map<std::string, AnswerScore>;
 
@@ -121,7 +121,7 @@ void AddPicks(const TimeModel& model, const TimeModel& shuffled, const Tuned& tu
               const std::vector<size_t>& rows, AnswerScores& scores) {
   const auto time_ms = [&](size_t i) { return tuned.times.samples[i].time_ms; };
   const auto standing = std::ranges::find_if(rows, [&](size_t i) { return tuned.is_default[i]; });
-  if (standing == rows.end()) return;  // It failed, and so it serves nobody.
+  if (standing == rows.end()) return;  // It failed, and so it cannot serve.
   const double best_ms = time_ms(*std::ranges::min_element(rows, {}, time_ms));
   const auto add = [&](const char* name, std::optional<size_t> chosen) {
     scores[name].all.Add(time_ms(chosen.value_or(*standing)), best_ms);

@@ -14,7 +14,7 @@ namespace attune::bench {
 namespace {
 
 constexpr int64_t kMultiprocessors = 132;
-constexpr double kMostBlocks = 2147483647;  // Of a grid that CUDA launches.
+constexpr double kMostBlocks = 2147483647;  // CUDA's limit for a grid.
 
 // "n,c,w,k,ow,f,s,p,algo" as it is written.
 using OperationKey = std::string;
@@ -78,7 +78,7 @@ Result<std::map<OperationKey, std::vector<RecordedKernel>>> ReadKernels(const Cs
     kernel.launch.signature = row.fields[real[7]];
     ATTUNE_ASSIGN_OR_RETURN(const double us, NumberIn(row, real[6], 1e-6));
     kernel.time_ms = us / 1000;
-    // Some were not captured: their row says so by a name that is empty.
+    // Some were not captured: the name in their row is empty.
     const std::string& name = row.fields[captured[6]];
     if (const auto launch = LaunchOf(row, captured); !name.empty() && launch.ok()) {
       kernel.captured = *launch;
@@ -98,7 +98,7 @@ Result<std::map<OperationKey, std::vector<RecordedKernel>>> ReadKernels(const Cs
   return kernels;
 }
 
-// What a line of the table of times says of one algorithm.
+// One algorithm in a line of the table of times.
 struct RecordedOperation {
   std::string algorithm;
   double time_ms = 0;

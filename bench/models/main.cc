@@ -5,13 +5,13 @@
 //          [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
-// neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (whose models learn at a row's place
-// in its recording, and are asked without), neusight_placed_p4 and so on (which are told it, too),
-// sgemm, fresh_sgemm, miopen_gfx1030, seer, serving. DIR is the folder of recordings
+// neusight_p100, neusight_v100, neusight_unplaced_p4 and so on (models learn at a row's place in
+// its recording, and predict without it), neusight_placed_p4 and so on (models predict with it,
+// too), sgemm, fresh_sgemm, miopen_gfx1030, seer, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed: 1 on unless --seed names the
-// first one, so that what was chosen on some splits can be seen on others. Nothing is measured but
-// what fitting and predicting take, and of fresh_sgemm the products themselves: OpenBLAS on this
-// machine, for half a minute. FILE of --collected is what `cuda_conv_times` wrote, and a part of
+// first one, so that choices made on some splits can be checked on others. Nothing is measured but
+// the time to fit and to predict, and for fresh_sgemm the products themselves: OpenBLAS on this
+// machine, for half a minute. FILE of --collected is written by `cuda_conv_times`, and a part of
 // its own, "collected"; that of --tuned has the times of tunings (first_answers.h), and is the part
 // "first_answer". docs/models.md has the tables.
 #include <algorithm>
@@ -45,14 +45,14 @@ struct Options {
   bool json = false;
 };
 
-// fp32 outside of tensor cores and memory of an H200, and about what a launch takes.
+// fp32 outside of tensor cores and memory of an H200, and the approximate time of a launch.
 constexpr DevicePeaks kH200 = {66.9e9, 4.8e9, 0.002};
 
 bool IsWanted(const Options& options, std::string_view part) {
   return part.starts_with(options.only);
 }
 
-// What the recorder's dry runs took, of calls whose algorithm was loaded.
+// The times of the recorder's dry runs, for calls with a loaded algorithm.
 void AddDryRuns(const Recording& recording, const std::string& prefix,
                 std::vector<Figure>& figures) {
   std::vector<double> times_us = recording.dry_runs_us;
@@ -133,7 +133,7 @@ void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
       const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors, place);
       Require(recording.status());
       ChoiceSettings settings{part + "_", gpu.peaks, 0.3, 1, options.seed, SIZE_MAX, {}};
-      // Nobody who asks about a layer can tell a place.
+      // A place is unknown to callers that ask about a layer.
       if (place != KnownPlace::kTold) settings.beside = {{"mape_all", gpu.beside}};
       AddErrorFigures(*recording, settings, figures);
     }

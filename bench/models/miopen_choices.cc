@@ -28,7 +28,7 @@ constexpr int kTimings = 15;
 constexpr int kFitTimings = 3;
 constexpr size_t kMostUnpackedBytes = size_t{1} << 30;
 
-// One record that was held out: times and predictions of what it lists.
+// One record that was held out: times and predictions of its candidates.
 struct Held {
   std::vector<double> measured;
   std::vector<double> predicted;
@@ -36,8 +36,9 @@ struct Held {
   double best() const { return *std::ranges::min_element(measured); }
 };
 
-// What is taken of a record: at most so many of those that are predicted to take at most `bound`
-// times as long as the best. Where that is predicted to take `believed_ms` or more, it alone.
+// The candidates of a record to measure: at most `most` of those that are predicted to take at most
+// `bound` times as long as the best. If the best is predicted to take `believed_ms` or more, it
+// alone.
 struct MeasuringRule {
   const char* name;
   double bound;
@@ -55,10 +56,10 @@ constexpr std::array kRules = {
     MeasuringRule{"best_3_", kUnbounded, 3, kUnbounded},
 };
 
-// What came of a rule.
+// The result of a rule.
 struct RuleScore {
   PickScore found;
-  double run_ms = 0;  // Of all that the rule takes.
+  double run_ms = 0;  // Time of all candidates that the rule takes.
   // The same without records of which it takes one, where nothing is left to choose.
   double measured_ms = 0;
 };
@@ -141,7 +142,7 @@ std::vector<FeatureRow> HeldOutRows(const miopen::FindSamples& found, const Part
   return rows;
 }
 
-// Adds to `score` what `model` chooses for all that was held out.
+// Adds to `score` the choices of `model` for all held-out records.
 void Score(const Regressor& model, const miopen::FindSamples& found, const Parts& parts,
            ChoiceScore& score) {
   const std::vector<FeatureRow> rows = HeldOutRows(found, parts);
@@ -179,7 +180,7 @@ double PredictMicroseconds(const Regressor& model, std::span<const FeatureRow> r
   return 1e6 * cost.core_s / static_cast<double>(rows.size());
 }
 
-// Of all records at once, and of each alone.
+// The cost for all records at once, and for each alone.
 void AddCost(const Regressor& model, const miopen::FindSamples& found, const Parts& parts,
              const std::string& name, std::vector<Figure>& figures) {
   const std::vector<FeatureRow> rows = HeldOutRows(found, parts);
@@ -213,7 +214,7 @@ void ScoreMostFrequent(const miopen::FindSamples& found, const Parts& parts, Cho
   }
 }
 
-// What others reached, and what is required, stands beside the figures of the model alone.
+// Adds published and required values beside the figures of the model alone.
 void Add(const std::string& name, const ChoiceScore& score, bool is_model,
          std::vector<Figure>& figures) {
   figures.push_back({name + "top1", score.top1 / static_cast<double>(score.chosen.picks),
@@ -222,7 +223,7 @@ void Add(const std::string& name, const ChoiceScore& score, bool is_model,
                      is_model ? "<= 1.08 (reference 1.094)" : ""});
 }
 
-// What each rule finds, and what that takes of the time of running all.
+// The result of each rule, and its share of the time of running all.
 void AddRules(const std::string& name, const ChoiceScore& score, bool is_model,
               std::vector<Figure>& figures) {
   for (size_t i = 0; i < kRules.size(); ++i) {
@@ -250,7 +251,7 @@ void AddFitCost(const miopen::FindSamples& found, const std::string& prefix,
   figures.push_back({name + "_of_core", cost.core_s, ""});
 }
 
-// Of one part held out: the model, and what it is beside.
+// Scores of one held-out part: the model, and its controls.
 struct HeldOutScores {
   ChoiceScore model;
   ChoiceScore most_frequent;
@@ -265,7 +266,7 @@ ChoiceRegressor FitChoice(std::span<const Sample> samples) {
   return model;
 }
 
-// Adds to `scores` what is beside a model of `parts`, whose times get shuffled.
+// Adds the controls of a model of `parts` to `scores`; shuffles the times of `parts`.
 void ScoreControls(const miopen::FindSamples& found, uint64_t seed, Parts& parts,
                    HeldOutScores& scores) {
   ScoreMostFrequent(found, parts, scores.most_frequent);

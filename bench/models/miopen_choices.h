@@ -15,14 +15,14 @@ namespace attune::bench {
 Result<miopen::FindSamples> ReadFindSamples(const std::filesystem::path& data,
                                             const std::string& name);
 
-// Appends what boosted trees for choosing reach on a tenth of the records that was held out, by
+// Appends the results of boosted trees for choosing on a tenth of the records that was held out, by
 // record and by layer: how often they choose the best of those listed, the geometric mean of the
-// chosen time over the best one, the same for several rules of what is measured of a record (all
-// that are predicted within 1.5 times the best, for one), what share of the GPU time of measuring
-// everything that takes (beside the share that the best ones alone take), what a prediction costs,
-// and the size of the model; beside them the solver that was best most often, and trees of shuffled
+// chosen time over the best one, the same for several rules that select candidates of a record to
+// measure (for one, all that are predicted within 1.5 times the best), their share of the GPU time
+// of measuring everything (beside the share of the best ones alone), the cost of a prediction, and
+// the size of the model. Beside them are the solver that was best most often, and trees of shuffled
 // times. Of layers five tenths are held out in turn, drawn by `seed` and the four numbers after it,
-// with the same beside them. And what a fit of 10,000 samples takes.
+// with the same beside them. Also the cost of a fit of 10,000 samples.
 void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix, uint64_t seed,
                       std::vector<Figure>& figures);
 

@@ -34,7 +34,7 @@ Result<Conv> NeuSightConv(const CsvRow& row, const std::vector<size_t>& columns)
   return conv;
 }
 
-// Places over the whole table that are asked about where nobody knows one.
+// Places over the whole table to predict at when the place is unknown.
 constexpr size_t kPlacesAsked = 41;
 
 // One more feature that times are linear in, behind the others of that kind.

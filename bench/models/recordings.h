@@ -16,19 +16,18 @@ namespace attune::bench {
 // One configuration with every way to compute it that was measured.
 struct RecordedProblem {
   std::vector<Sample> samples;
-  // Rows to ask a model about before anything ran: for CUDA what a dry run saw. As many for each
-  // sample, its own next to each other: one, or all that it could be where whoever asks cannot
-  // know.
+  // Rows to ask a model about before anything ran: for CUDA from a dry run. As many for each
+  // sample, its own next to each other: one, or all possible ones if the right one is unknown.
   std::vector<FeatureRow> asked;
-  // What the answers of the vendor's heuristics take, by heuristic; 0: it does not run. Empty where
-  // the data do not say.
+  // The times of the choices of the vendor's heuristics, by heuristic; 0: it does not run. Empty if
+  // the data lack them.
   std::map<std::string, double> vendor_ms;
 };
 
 struct Recording {
   FeatureSet features;
   std::vector<RecordedProblem> problems;
-  std::vector<double> dry_runs_us;  // What each took; empty where that was not recorded.
+  std::vector<double> dry_runs_us;  // Time of each; empty if not recorded.
 };
 
 // No extent of a layer or a grid that is recorded is larger: products of three of them fit 64 bits.
@@ -45,8 +44,8 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
 // times are linear in, so that a model can tell the recorder from the GPU.
 enum class KnownPlace {
   kUnknown,
-  kLearnt,  // Models learn at places; whoever asks knows none, and asks about all over the table.
-  kTold,    // Whoever asks knows it, too.
+  kLearnt,  // Models learn at places; predictions know none, and cover all over the table.
+  kTold,    // Predictions know it, too.
 };
 Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
                                int64_t multiprocessors, KnownPlace place);

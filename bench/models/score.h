@@ -30,7 +30,7 @@ struct PickScore {
   size_t wrong = 0;
   double log_regret = 0;
 
-  // `chosen_ms` is the time of what was chosen; `best_ms` that of the best.
+  // `chosen_ms` is the time of the choice; `best_ms` that of the best.
   void Add(double chosen_ms, double best_ms);
   double WrongPercent() const {
     return 100 * static_cast<double>(wrong) / static_cast<double>(picks);

@@ -13,7 +13,7 @@
 namespace attune::bench {
 namespace {
 
-// Of the grid's layers, so that all its values are still there.
+// Step between the grid's layers, so that all its values remain.
 constexpr size_t kEveryLayer = 11;
 constexpr uint64_t kSeed = 1;
 

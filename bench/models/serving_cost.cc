@@ -17,10 +17,10 @@
 namespace attune::bench {
 namespace {
 
-constexpr int kCandidates = 32;  // As many as a run time asks about while somebody waits.
+constexpr int kCandidates = 32;  // As many as a runtime predicts while a caller waits.
 constexpr int kRepeats = 201;
 constexpr int kMostSide = 1008;
-// Of a library for GPUs: hundreds of configs, of which a tuning times some fifty.
+// As in a GPU library: hundreds of configs, of which a tuning times some fifty.
 constexpr int kManyCandidates = 400;
 constexpr int kParts = 8;
 
@@ -66,7 +66,7 @@ double MedianSeconds(int repeats, const auto& work) {
   return MedianOf(std::move(seconds));
 }
 
-// What a caller waits for whose model chooses by neighbours.
+// The wait of a caller with a model that chooses by neighbours.
 void AddChoosingCostFigures(const ModelOrigin& origin, std::vector<Figure>& figures) {
   for (const int problems : {80, 250}) {
     const std::string text = TextOfModel(problems, kManyCandidates, kParts, origin);
@@ -101,7 +101,7 @@ void AddServingCostFigures(std::vector<Figure>& figures) {
     Random random(2);
     std::vector<size_t> positions;
     for (size_t i = 0; i < model->known().size(); ++i) positions.push_back(i);
-    // What no model can do without: the numbers that it takes from a problem.
+    // The minimum cost of any model: the numbers that it takes from a problem.
     const double features_s =
         MedianSeconds(kRepeats, [&] { (void)ShapeRow(Product(random), "").values.size(); });
     const double ask_s =

@@ -1,4 +1,4 @@
-// What a model costs a program that is served: reading it, and asking it about a shape never seen.
+// The cost of a model for a served program: reading it, and predicting for an unseen shape.
 #pragma once
 
 #include <vector>

@@ -68,7 +68,7 @@ class KernelFile:
         """The value of an expression of the kernel file; its operators are those of Python."""
         names = {**self.sizes, **self.limits, **config,
                  "ceil_div": lambda a, b: -(-a // b), "min": min, "max": max}
-        return eval(str(expression), {"__builtins__": {}}, names)  # Of our own examples.
+        return eval(str(expression), {"__builtins__": {}}, names)  # Only our own examples.
 
     def is_valid(self, config):
         return all(self.evaluate(constraint, config)

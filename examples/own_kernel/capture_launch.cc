@@ -25,7 +25,7 @@ void Check(cl_int code, const char* what) {
   if (code != CL_SUCCESS) throw std::runtime_error(what + (": " + std::to_string(code)));
 }
 
-// Of a buffer, behind everything in `queue`.
+// Reads a buffer, behind everything in `queue`.
 attune::Capture::Reader ReaderOf(cl_command_queue queue, cl_mem memory) {
   return [queue, memory](void* to) {
     Check(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, kBytes, to, 0, nullptr, nullptr),

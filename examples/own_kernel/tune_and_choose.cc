@@ -1,5 +1,5 @@
-// A kernel of our own in a few lines of C++: described here, tuned for one size, and asked for
-// others. What comes back is all that a program needs to compile and launch it itself.
+// A kernel of our own in a few lines of C++: described here, tuned for one size, and looked up for
+// others. The answer has all that a program needs to compile and launch it itself.
 //
 //   tune_and_choose FOLDER DATABASE [DEVICE]
 #include <cstdint>
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     if (argc == 4) options.device = argv[3];
     options.check_wait_ns = 60'000'000'000;  // It asks once for each size, and has time.
     attune::Kernel kernel(WriteKernel(argv[1]), options);
-    // What only the program knows is a function; what a text can say stands in the description.
+    // A function can use data of the program; a text constraint stands in the description.
     const std::set<std::pair<std::int64_t, std::int64_t>> unwanted = {{64, 1}, {64, 4}};
     kernel.Constrain({"BLOCK", "VECTOR"}, "not on the program's list",
                      [&](std::int64_t block, std::int64_t vector) {

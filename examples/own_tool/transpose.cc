@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i % 8191);
   std::vector<float> to(from.size());
   Transpose(sizes, from, to);  // Not timed: pages are touched for the first time.
-  // Whoever computes nonsense quickly has not won anything.
+  // A wrong result must not win, however fast.
   if (!IsRight(sizes, from, to)) {
     std::puts("FAILED");
     return 1;
