@@ -4,7 +4,7 @@
  *   invalid      one with a negative size
  *   empty        one without depth
  *   strided      one matrix-vector product with increments of 2
- *   fork         goes on in a child; the parent waits and takes over its exit status
+ *   fork         continues in a child; the parent waits and takes over its exit status
  *   threads=N    one product in each of N threads, all before any ended
  *   from=N       sets the number of the first shape of the steps below [default: 0]
  *   shapes=N     one product of each of N shapes

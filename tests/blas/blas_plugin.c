@@ -1,5 +1,5 @@
-/* What Python makes of an extension module: an object opened RTLD_LOCAL whose BLAS is only its own
- * dependency. */
+/* Like an extension module in Python: an object opened RTLD_LOCAL. Only this object depends on
+ * the BLAS. */
 #include <stddef.h>
 #include <stdint.h>
 

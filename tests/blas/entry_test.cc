@@ -1,5 +1,5 @@
-// Every exported name, called as programs call it. The BLAS behind is tests/blas/plain_blas.cc, the
-// run time tests/blas/runtime_double.cc; both count, so that a test knows who has computed.
+// Calls every exported name as programs call it. The BLAS behind is tests/blas/plain_blas.cc, the
+// runtime tests/blas/runtime_double.cc; both count, so that a test knows which has computed.
 
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ int Served() {
   return count;
 }
 
-// What was counted since it was made.
+// Counts since its construction.
 class Counts {
  public:
   int served() const { return Served() - served_; }
@@ -228,7 +228,7 @@ TEST(BlasEntryTest, EveryGemvComputesEveryFormOfItsProduct) {
   EXPECT_EQ(all.dgemv.size(), 9u);
 }
 
-// What is not for attune reaches the BLAS behind, with the arguments as they were.
+// Calls that attune does not handle reach the BLAS behind, with unchanged arguments.
 template <class Arguments>
 void ExpectPassed(const NamedEntry<Arguments>& entry, const Arguments& x, int complaints) {
   SCOPED_TRACE(entry.name);

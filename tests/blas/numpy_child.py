@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What numpy_products.py runs with and without the preload library: numpy_child.py STEP [OUTPUT].
+"""Runs for numpy_products.py, with and without the preload library: numpy_child.py STEP [OUTPUT].
 
   results OUTPUT   products and decompositions, saved to OUTPUT (.npz)
   gemm TYPE        products with matrices, checked; gemv TYPE: with vectors

@@ -24,7 +24,7 @@ from interposers import attuned, run, served
 OPTIONS = None
 CHILD = str(pathlib.Path(__file__).with_name("numpy_child.py"))
 EVERYTHING = ("gemm float32", "gemm float64", "gemv float32", "gemv float64")
-# What each library can compute all of.
+# The products that each library can compute.
 SOLVERS = {
     "host.openblas-gemm": EVERYTHING,
     "host.blis-gemm": EVERYTHING,
@@ -35,7 +35,7 @@ SOLVERS = {
     "host.gemv-gemm": ("gemv float32", "gemv float64"),
     "host.reference-gemm": EVERYTHING,
 }
-# Folders whose libblas.so.3 Debian's NumPy can be made to load.
+# Folders with a libblas.so.3 that Debian's NumPy can load.
 REAL_BLAS = ("openblas-pthread", "blas", "blis-openmp", "blis-pthread")
 
 

@@ -1,5 +1,5 @@
 // A BLAS for tests: the products by their definition under every name that the preload library
-// exports, with 32-bit and 64-bit integers. It counts its calls and what xerbla() would have said.
+// exports, with 32-bit and 64-bit integers. It counts its calls and the messages for xerbla().
 
 #include <atomic>
 #include <cstddef>

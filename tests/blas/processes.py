@@ -25,7 +25,7 @@ import interposers
 from interposers import preload_environment, summary
 
 FILES = None
-# Of the 512 bytes that glibc keeps back, beside others, for libraries that are opened late.
+# Part of the 512 bytes that glibc reserves, beside others, for libraries that are opened late.
 LEAST_RESERVE_BYTES = 64
 
 
@@ -302,7 +302,7 @@ def tuners_of(database):
 
 
 class Tuner(unittest.TestCase):
-    """What the preload library's run time starts beside the program."""
+    """Processes that the preload library's runtime starts beside the program."""
 
     def test_a_fork_is_counted(self):
         process = run(FILES.caller, "forks", "fork", "forks")

@@ -1,5 +1,5 @@
-// A run time for tests of the preload library: computes by the definition, or by a library opened
-// for it, and fails when it is told to. Its behaviour comes from the environment:
+// A runtime for tests of the preload library: computes by the definition, or by a library opened
+// for it, and fails on demand. The environment controls it:
 //
 //   DOUBLE_FAILS=WHAT         create or run: that call fails; create-limit or run-limit: a process
 //                             limit makes it fail

@@ -1,6 +1,5 @@
 // A program that compiles a kernel with NVRTC and launches it through the driver, both of which it
-// opens itself: cuda_launcher WHAT [STATUS]. It knows nothing of attune and checks what it
-// computed.
+// opens itself: cuda_launcher WHAT [STATUS]. It knows nothing of attune and checks its results.
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -98,7 +97,7 @@ int main(int argc, char** argv) {
   CALL(cuda, cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuda, cuCtxSetCurrent, context);
   Compiled compiled = Compile(nvrtc, what == "template");
-  // What nobody here has compiled, for whoever watches.
+  // To the interposer this is code that was compiled elsewhere.
   if (what == "binary") compiled.code = "// from elsewhere\n" + compiled.code;
   CUmodule module = nullptr;
   CUfunction function = nullptr;

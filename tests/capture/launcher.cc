@@ -1,5 +1,5 @@
 // A program that launches kernels on the first OpenCL device, to be captured: launcher WHAT
-// [STATUS]. It knows nothing of attune, prints what it computed, and checks it.
+// [STATUS]. It knows nothing of attune, prints its results, and checks them.
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

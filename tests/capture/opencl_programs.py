@@ -34,7 +34,7 @@ def reasons(summary):
 
 
 def test_two_kernels(attune):
-    """What the program prints and returns is its own; both kernels are there, for their user alone."""
+    """Output and exit status are the program's; both kernels are there, for their user alone."""
     plain = subprocess.run([attune.binary.parent / "attune_test_launcher", "two"], check=True,
                            capture_output=True, text=True, cwd=attune.folder).stdout
     out, err, summary = launch(attune, "two", "7", status=7)
@@ -195,7 +195,7 @@ def test_threads(attune):
 
 
 def test_crash_and_kill(attune):
-    """What was stored before the end is there, and the end is told as it was."""
+    """Files stored before the end are there, and the summary has the true end."""
     _, err, summary = launch(attune, "crash", status=128 + signal.SIGABRT, options=("-o", "crash"))
     program.check([row["kernel"] for row in summary["captured"]] == ["saxpy"], summary)
     program.check("ended by signal 6" in err and summary["signal"] == 6, err)

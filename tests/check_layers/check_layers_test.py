@@ -23,7 +23,7 @@ CLEAN = {
 }
 
 OWN_HEADER = '#include "attune/problem/size.h"\n'
-# What is added to the clean tree, and how the one line about it begins and what it holds.
+# The file added to the clean tree, the start of the one line about it, and a part of that line.
 VIOLATIONS = (
     ({"attune/base/text.cc": '#include "attune/base/text.h"\n\n#include "attune/problem/size.h"\n'},
      "attune/base/text.cc:3: ", "'problem' is not in DEPENDS of 'base'"),

@@ -1,5 +1,5 @@
-// A plug-in as another build would have left it: of other headers, so that whoever calls it meets
-// classes of another layout.
+// A plug-in as another build would leave it: built with other headers, so that its classes have
+// another layout.
 
 #include <cstdlib>
 

@@ -13,7 +13,7 @@
  *   math=N          its math mode
  *   pointers=N      its pointer mode
  *   threads         the first in each of 16 threads, all before any ended
- *   fork            goes on in a child; the parent waits and takes over its exit status
+ *   fork            continues in a child; the parent waits and takes over its exit status
  */
 #include <cublasLt.h>
 #include <cublas_v2.h>

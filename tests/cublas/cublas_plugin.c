@@ -1,5 +1,5 @@
-/* What Python makes of an extension module: an object opened RTLD_LOCAL whose cuBLAS is only its
- * own dependency. */
+/* Like an extension module in Python: an object opened RTLD_LOCAL. Only this object depends on
+ * cuBLAS. */
 #include <cublas_v2.h>
 
 float plugin_product(float a, float b) {

@@ -43,7 +43,7 @@ void SayCall(const attune_gemm& g, const attune_arguments& x) {
                x.beta, x.queue);
 }
 
-// Of a null handle, which the real function refuses.
+// Passes a null handle, which the real function refuses.
 void CallBack() {
   void* found = ::dlsym(RTLD_DEFAULT, "cublasSgemm_v2");
   const float one = 1;

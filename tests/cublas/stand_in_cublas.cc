@@ -52,7 +52,7 @@ cublasStatus_t ComputeAs(cudaDataType type, cublasHandle_t handle, const void* a
   if (type == CUDA_R_32F) return Compute<float>(handle, alpha, a, b, beta, c);
   if (type == CUDA_R_64F) return Compute<double>(handle, alpha, a, b, beta, c);
   if (!IsOurs(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
-  ++calls;  // Of other types only the arrival matters.
+  ++calls;  // For other types only the arrival matters.
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -102,7 +102,7 @@ def kubernetes(deploy, yaml):
         mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         check(set(mounts) == volumes, name)
         check(documents[0]["data"]["ATTUNE_DB_PASSWORD_FILE"].startswith(mounts["passwords"] + "/"), name)
-        # Not for everybody: attune refuses a file that everybody may read.
+        # Not readable to all users: attune refuses such a file.
         secret = next(v["secret"] for v in pod["spec"]["volumes"] if v["name"] == "passwords")
         check(secret["defaultMode"] & stat.S_IROTH == 0, name)
 
@@ -124,7 +124,7 @@ def systemd(deploy, work):
     (work / "attune-worker@cpu.service").symlink_to(work / "attune-worker@.service")
     for name in ("attune-worker@cpu.service", "attune-compile.service"):
         said = run("systemd-analyze", "verify", "--man=no", str(work / name))
-        # Of units of the machine itself it may say what it likes.
+        # Messages about units of the machine itself do not matter.
         ours = [line for line in said.stderr.splitlines() if "attune" in line]
         check(not ours, ours)
 
@@ -138,7 +138,7 @@ def scripts(deploy, work):
     batch = (deploy / "attune-workers.sbatch").read_text()
     for option in ("--gres=gpu:", "--ntasks-per-node=1", "--signal=TERM@"):
         check(f"#SBATCH {option}" in batch, option)
-    # With an srun that says what it was asked for.
+    # Uses an srun that prints its arguments.
     bin_folder = work / "bin"
     bin_folder.mkdir()
     (bin_folder / "srun").write_text("#!/bin/sh\necho \"$@\"\n")
@@ -176,7 +176,7 @@ def secrets(deploy, work):
 
 
 def stages_of(dockerfile):
-    """Of each stage its instructions, as (name, words)."""
+    """The instructions of each stage, as (name, words)."""
     lines = [line for line in dockerfile.read_text().splitlines() if not line.startswith("#")]
     stages = []
     for line in "\n".join(lines).replace("\\\n", " ").splitlines():
@@ -210,7 +210,7 @@ def libraries_are_in(packages, build):
         for library in re.findall(r"=> (/\S+)", run("ldd", str(path)).stdout):
             name = pathlib.Path(library).name
             if name not in run("readelf", "-d", str(path)).stdout:
-                continue  # Of another library, whose package brings it.
+                continue  # Another library needs it, and its package brings it.
             owner = run("dpkg", "-S", str(pathlib.Path(library).resolve())).stdout.split(":")[0]
             # The program that a test has built may be instrumented.
             check(owner in packages | {"libc6", ""} or re.match(r"lib([alt]san|ubsan)", owner),
@@ -236,7 +236,8 @@ def image(deploy, build):
     check("release" in [preset["name"] for preset in presets], presets)
     check(runs[2] == ["cmake", "--build", "--preset", "release"], runs)
     check(runs[3][:6] == ["DESTDIR=/image", "cmake", "--install", "build/release", "--prefix", "/usr/local"], runs)
-    # What was installed is where programs are looked for, and the unit has it where a package would.
+    # Installed files are where programs are looked for, and the unit has them where a package
+    # would.
     check(of(running, "COPY") == [["--from=build", "/image/usr/local", "/usr/local"]], running)
     check("bin/attune" in programs_that_install_puts(root), "bin/attune")
     check(of(running, "USER") == [["10001:10001"]] and of(running, "ENV") == [["HOME=/scratch"]], running)

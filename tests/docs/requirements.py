@@ -1,4 +1,4 @@
-"""What commands of the documentation may need, by the names in their marks.
+"""Requirements of commands in the documentation, by the names in their marks.
 
 Each provider gets the sandbox of a page, before the first command that needs it runs. It prepares the
 sandbox, or returns the reason why this machine cannot.

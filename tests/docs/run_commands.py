@@ -28,7 +28,7 @@ import commands
 import requirements
 import sandbox
 
-# Verbs whose examples share a sandbox, in the order of their dependencies.
+# Verbs with examples that share a sandbox, in the order of their dependencies.
 HELP_GROUPS = (
     ("", "devices", "solvers", "problems", "import", "tune", "best", "explain", "run", "export",
      "report", "build", "package", "package create", "package verify", "package lint",

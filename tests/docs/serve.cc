@@ -1,5 +1,5 @@
-// Starts a server for the commands of the documentation. Prints what its clients need as one line
-// of JSON, and ends with its standard input.
+// Starts a server for the commands of the documentation. Prints the data for its clients as one
+// line of JSON, and ends with its standard input.
 //
 //   attune_docs_serve postgres|maria|nats|nats_cluster
 //

@@ -68,7 +68,7 @@ def records_need_no_device(attune):
 
 
 def what_is_not_measured_is_told(attune):
-    """Beside the device the default would be shown, which nobody can tell here."""
+    """With the device the default would be shown; here it is unknown."""
     there = elsewhere(attune)
     (attune.folder / "more.txt").write_text(problem(20) + "\n")
     attune.run("import", "more.txt", "--tag", "more", *SESSION, *DB)

@@ -15,7 +15,7 @@ FAST = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}
 
 
 def clblast(attune, **settings):
-    """What is reported of it; nothing where it is not there."""
+    """The report of it; None if it is not installed."""
     for backend in attune.json("devices", **settings)["backends"]:
         for library in backend["libraries"]:
             if library["name"] == "clblast" and library["available"]:
@@ -54,7 +54,7 @@ def test(attune):
     told = attune.json("session", "diff", "ocl", "changed", *DB)["terms"]
     program.check(told == [f"{FIELD}: {usual['build_id']} | {changed['build_id']}"], told)
 
-    # What was measured with the one is, with the other, a hint until it is measured again.
+    # Measurements with the one library are, with the other, a hint until they are repeated.
     attune.run("tune", "--device", "opencl:0", *TUNE, **FAST)
     _, err = attune.run("best", "--device", "opencl:0", "--problem", PROBLEM, *DB, **other)
     program.check(f"with {FIELD} '{usual['build_id']}'" in err, err)

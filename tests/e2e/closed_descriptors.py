@@ -10,7 +10,7 @@ import time
 import program
 
 STANDARD = (0, 1, 2)
-SOCKET_FD = 3  # Of the child protocol.
+SOCKET_FD = 3  # For the child protocol.
 
 
 def close(descriptors):

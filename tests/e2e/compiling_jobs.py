@@ -111,7 +111,7 @@ def what_failed_before_is_told(attune):
 
 
 def what_needs_the_device_is_left(attune):
-    """Of every step, only what compiles can be done here, and the rest is no less to be done."""
+    """Only compile jobs of a step can be done here; the others remain."""
     for words in ((), ("--stale",)):
         told = attune.json("tune", *SESSION, *words, *DB, status=3)
         program.check((told["done"], told["failed"], told["left"]) == (0, 0, 1), told)

@@ -96,7 +96,7 @@ def a_crash_of_some_is_theirs_alone(attune, pairs):
         program.check(each["perf:compile"]["state"] == "done" and
                       each["perf:measure"]["state"] == "queued" and each["perf:measure"]["ready"],
                       (problem, each))
-    # What is compiled waits for a device, which nobody takes for an end.
+    # Compiled jobs wait for a device, which must not count as an end.
     attune.run("tune", *SESSION, "--step", "perf:measure", *DB, status=1)
 
 

@@ -19,11 +19,12 @@ RIGHT = "right"
 # A hang takes 20 s to be seen, and each fault costs a process or two.
 program.TIMEOUT_S = 300
 
-# What a candidate that faults may cost the run: it is tried twice, so a child ends and starts twice.
+# The cost of a faulting candidate for the run: it is tried twice, so a worker ends and starts
+# twice.
 MOST_S_OF_A_FAULT = 2
 FAULTS = 8
 
-# What is recorded of each KIND of tests/data/cuda_faults: the failure, and a part of its reason.
+# The record of each KIND of tests/data/cuda_faults: the failure, and a part of its reason.
 REASONS = {
     "reads_far_away": ("run_failed", "CUDA_ERROR_ILLEGAL_ADDRESS"),
     "reads_behind_the_end": ("wrong_result", "nan"),
@@ -73,7 +74,7 @@ def tune(attune, solver, per_problem, **settings):
 
 
 def check_measured(trials, solver):
-    """Whoever did nothing wrong was measured to the end, the default too."""
+    """Candidates without faults are measured to the end, the default too."""
     finals = finals_of(trials)
     program.check(any(kind_of(candidate) is None for candidate in finals),
                   f"the default has no final among {sorted(finals)}")

@@ -27,7 +27,7 @@ def kernels_in(path):
 
 
 def test(attune):
-    # The search of one solver hangs, whose default is fine.
+    # The search of one solver hangs; its default is fine.
     settings = {"ATTUNE_FIN": str(STAND_IN), "ATTUNE_FIN_TARGET": "gfx90a:104", "ATTUNE_FIN_DEADLINE_S": "5",
                 "STAND_IN_FIN": "ConvOclDirectFwd=hang@miopen_perf_eval"}
     (attune.folder / "shapes.txt").write_text(PROBLEM + "\n")
@@ -47,13 +47,13 @@ def test(attune):
     attune.run("miopen", "export", "--perf-db", "--session", "s", "-o", "gfx90a68.db.txt", *DB, **settings)
     line = (attune.folder / "gfx90a68.db.txt").read_text()
     program.check("ConvAsm1x1U:9,8,2,64,1,1,1,4" in line and "ConvOclDirectFwd" not in line, line)
-    # What was compiled of those that were timed, and nothing else.
+    # Kernels of timed candidates, and nothing else.
     exported = attune.json("miopen", "export", "--kernel-db", "--session", "s", "-o", "gfx90a68.kdb", *DB, **settings)
     program.check(exported["records"] == 2 and exported["left_out"] == [], exported)
     kernels = kernels_in(attune.folder / "gfx90a68.kdb")
     program.check(kernels == [("MIOpenConvDirUni.cl.o", " -DSET=0 -mcpu=gfx90a"),
                               ("conv1x1u.s.o", " -DSET=1 -mcpu=gfx90a")], kernels)
-    # The search that hung is told with its class.
+    # The hung search is listed with its class.
     told = attune.json("explain", PROBLEM, "--session", "s", *DB, **settings)
     program.check("timed_out" in str(told) and "miopen.conv-search@1{solver=ConvOclDirectFwd}" in str(told), told)
     # On a machine that has not compiled it there is nothing to be written...
@@ -67,7 +67,7 @@ def test(attune):
     attune.run("worker", "--compile", "1", "--until-done", "--kernels", "shared", *DB, **settings)
     shared = attune.json(*export, "-o", "shared.kdb", **elsewhere)
     program.check(shared["left_out"] == [], shared)
-    # Which of the kernels that were searched among the search found, nobody knows there: all of them.
+    # The kernel that the search found is unknown there, so all kernels of the search are exported.
     kernels = kernels_in(attune.folder / "shared.kdb")
     program.check(kernels == [("MIOpenConvDirUni.cl.o", " -DSET=0 -mcpu=gfx90a"),
                               ("conv1x1u.s.o", " -DSET=0 -mcpu=gfx90a"),

@@ -1,4 +1,4 @@
-// A fleet whose servers are spoken with by TLS alone, and whose accounts are those of deploy/.
+// A fleet with servers that accept only TLS, and with the accounts of deploy/.
 #include <signal.h>
 
 #include <fstream>
@@ -51,7 +51,7 @@ class FleetAccountsTest : public ::testing::TestWithParam<AccountsOn> {
     processes_.Set("ATTUNE_PLUGINS", "fake");
   }
 
-  // The URL of the database for `user`, who trusts `authority`.
+  // The URL of the database for `user`, with `authority` as the trusted certificate.
   std::string UrlOf(const std::string& user, const std::string& authority) const {
     std::string url = url_;
     url.replace(url.find("//") + 2, std::string(TestServer::kUser).size(), user);
@@ -156,7 +156,7 @@ TEST_P(FleetAccountsTest, AServerIsSpokenWithWhoseCertificateIsTrustedAndNoOther
     Run({"session", "list"}, 1);
     EXPECT_THAT(processes_.Log("commands"), HasSubstr("docs/fleet.md, TLS"));
   }
-  // Nobody is let in without TLS.
+  // Clients without TLS are refused.
   processes_.Set("ATTUNE_DB",
                  url_ + (GetParam().kind == ServerKind::kPostgres ? "?sslmode=disable" : ""));
   Run({"session", "list"}, 1);

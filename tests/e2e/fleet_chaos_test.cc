@@ -137,8 +137,7 @@ TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
   const SessionState state = database.StateOf(session);
   EXPECT_THAT(Contradictions(state, expected), ::testing::IsEmpty());
   for (const Job& job : state.jobs) {
-    // On a machine that is busy otherwise the time of a problem may be over before it is tried,
-    // which is said.
+    // On a busy machine the time of a problem may be over before it is tried, which is reported.
     const bool is_done = job.state == JobState::kDone || job.error.kind == "budget";
     EXPECT_TRUE(is_done) << job.id << " " << job.error.kind << ": " << job.error.text;
   }

@@ -108,7 +108,7 @@ class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
   }
   std::vector<Job> Jobs() { return database_->jobs().List(session_, {}).value(); }
   size_t CountOf(JobState state) { return database_->JobsOf(session_, state).size(); }
-  // Whether it becomes true within a time in which everything does that ever does.
+  // Waits for `condition`, long enough for anything that ever becomes true.
   bool Becomes(const std::function<bool()>& condition) const {
     const int64_t end_ns = SteadyNowNs() + kPatienceNs;
     while (SteadyNowNs() < end_ns) {
@@ -129,7 +129,7 @@ class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
   }
 
   AttuneProcesses processes_{ATTUNE_PROGRAM};
-  std::unique_ptr<TestServer> server_;  // Of its own; null for the one that is shared.
+  std::unique_ptr<TestServer> server_;  // Owned; null for the shared one.
   std::unique_ptr<NatsServer> nats_;
   std::string url_;
   std::unique_ptr<FleetDatabase> database_;
@@ -176,7 +176,7 @@ TEST_P(FleetFaultsTest, AMachineOfTheSameNameIsAnotherOne) {
       UserAtHost() + ":" + std::filesystem::read_symlink("/proc/self/ns/pid").string();
   const int64_t mine = Jobs().front().id;
   const int64_t now = database_->jobs().NowUnixNs().value();
-  // Its process has a number that nobody has here.
+  // The number of its process is unused here.
   ASSERT_THAT(database_->jobs()
                   .Lease(session_, {{kMeasureStep}, same_name + ":4194400", now, kMinuteNs, {mine}})
                   .value(),
@@ -298,7 +298,7 @@ TEST_P(FleetFaultsTest, MessagesOfALaterVersionAreToldAndKeepNobodyFromWork) {
   Load(1, 3);
   Run({"reconcile"});
   EXPECT_THAT(processes_.Log("commands"), HasSubstr("update attune"));
-  // Whoever works is told, too.
+  // Workers report it, too.
   EXPECT_EQ(processes_.Run("later", WorkerWords({"--until-done"})), 0);
   EXPECT_THAT(processes_.Log("later"), HasSubstr("update attune"));
 }
@@ -310,7 +310,7 @@ TEST_P(FleetFaultsTest, AJobThatTakesItsWorkersAlongFailsAtTheThirdAndKeepsNobod
   for (int times = 1; times <= 3; ++times) {
     const std::string name = fmt::format("killed{}", times);
     processes_.Start(name, WorkerWords({}));
-    // The lease of the one before stays until somebody looks.
+    // The lease of the one before stays until another process checks it.
     ASSERT_TRUE(Becomes([&] { return Jobs().front().attempts == times; }));
     EXPECT_EQ(processes_.End(name, SIGKILL), 128 + SIGKILL);
   }

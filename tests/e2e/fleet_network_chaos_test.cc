@@ -1,10 +1,9 @@
 // A fleet of hosts in a network of their own: workers, three NATS servers that keep everything
-// three times, and PostgreSQL, of which everything is killed and cut off by the clock.
-// ATTUNE_CHAOS_ROUNDS says how often (1 if it is not set), ATTUNE_CHAOS_JOBS with how many jobs
-// each time (60), ATTUNE_CHAOS_SEED with which moments (1). What happens in a round follows from
-// the seed and the round's number: ATTUNE_CHAOS_FIRST is the number of the first (0), to go on
-// where another run has ended or to have one round again, and after ATTUNE_CHAOS_MINUTES none is
-// begun.
+// three times, and PostgreSQL. All of them are killed and disconnected by the clock.
+// ATTUNE_CHAOS_ROUNDS is the number of rounds (default 1), ATTUNE_CHAOS_JOBS the number of jobs in
+// each (60), ATTUNE_CHAOS_SEED the seed of the moments (1). The events of a round follow from the
+// seed and the round's number: ATTUNE_CHAOS_FIRST is the number of the first (0), to resume where
+// another run has ended or to repeat one round. After ATTUNE_CHAOS_MINUTES no further round begins.
 #include <signal.h>
 
 #include <array>
@@ -39,7 +38,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Hosts: who watches (and loads), the database, the servers of the queue, the workers.
+// Hosts: the console (watches and loads), the database, the servers of the queue, the workers.
 constexpr size_t kConsole = 0;
 constexpr size_t kDatabase = 1;
 constexpr size_t kFirstQueue = 2;
@@ -78,7 +77,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
       processes->Set("ATTUNE_DB", url_);
       processes->Set("ATTUNE_QUEUE", QueueUrl());
       processes->Set("ATTUNE_PLUGINS", "fake");
-      // One solver fails whatever happens, so that failures can be told from losses.
+      // One solver always fails, so that failures can be told from losses.
       processes->Set("ATTUNE_FAKE_SCRIPT", "fake.library fault=crash");
     }
     Run({"session", "new", "first", "--device", "fake"});
@@ -134,7 +133,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
     EXPECT_EQ(hosts_[kConsole]->Run("commands", words), 0)
         << words[0] << ": " << hosts_[kConsole]->Log("commands");
   }
-  // Whether the worker of `host`, which was started, has ended by itself.
+  // True if the worker of `host`, which was started, has ended by itself.
   bool HasEnded(size_t host) const {
     siginfo_t ended{};
     ::waitid(P_PID, static_cast<id_t>(hosts_[host]->running().at("worker")), &ended,
@@ -181,13 +180,13 @@ class FleetNetworkChaosTest : public ::testing::Test {
     std::fflush(stdout);
   }
 
-  // Says what happens now, and counts it.
+  // Prints the present event, and counts it.
   void Fault(const std::string& kind, const std::string& what) {
     ++faults_[kind];
     Note(what);
   }
 
-  // What can happen. Each leaves everything there again.
+  // The possible events. Each leaves everything as it was before.
   void KillWorker(size_t host, const std::string& kind = "worker killed") {
     if (!hosts_[host]->IsRunning("worker")) return StartWorker(host);
     Fault(kind, fmt::format("the worker of host {} is killed", host));
@@ -243,7 +242,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
     const bool has_leader = info->Cluster != nullptr && info->Cluster->Leader != nullptr;
     return has_leader ? static_cast<size_t>(info->Cluster->Leader[5] - '0') : 0;
   }
-  // What the servers say of the stream of jobs and its consumers.
+  // The servers' report on the stream of jobs and its consumers.
   std::string StateOfQueues() const {
     const nats::ConnectionHandle connection = ConnectToQueues();
     std::string state;
@@ -315,7 +314,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
     const auto has_open = database_->fleet().HasOpenJobs(session, steps);
     return has_open.ok() && !*has_open;
   }
-  // Every run ends by itself, whatever happened to it.
+  // Every run ends by itself, after any event.
   void WaitForWorkers(int64_t session) {
     const int64_t end_ns = SteadyNowNs() + kPatienceNs;
     while (SteadyNowNs() < end_ns && !IsDone(session)) {
@@ -329,7 +328,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
       EXPECT_THAT(WaitAtMost(host, end_ns), ::testing::AnyOf(0, 3)) << host << Logs();
     }
   }
-  // As a service does it: whoever begins while the database is away says so and ends.
+  // As a service does it: a worker that starts while the database is away reports it and ends.
   void StartAgain(size_t host) {
     if (!hosts_[host]->IsRunning("worker") || !HasEnded(host)) return;
     if (hosts_[host]->Wait("worker") != 1) return;
@@ -357,7 +356,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
     return logs;
   }
 
-  // The database against what has to be in it, which nobody in the fleet has counted.
+  // Compares the database with its expected content, which is counted outside the fleet.
   void Compare(int64_t session_id, int first, int count) {
     ExpectedJobs expected;
     for (int i = first; i < first + count; ++i) {
@@ -374,7 +373,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
     }
   }
 
-  // The second load comes in the middle of what happens.
+  // The second load comes in the middle of the events.
   void RunRound(int64_t round, int problems) {
     random_ = Random((static_cast<uint64_t>(seed_) << 32) + static_cast<uint64_t>(round));
     const std::string name = fmt::format("round{}", round);
@@ -390,7 +389,7 @@ class FleetNetworkChaosTest : public ::testing::Test {
       ASSERT_NO_FATAL_FAILURE(Happen());
       if (event == wanted / 2) Load(name, name + "b", first + problems, problems);
     }
-    // Whoever was done before the second load has ended.
+    // Workers that were done before the second load have ended.
     StartWorkers();
     ASSERT_NO_FATAL_FAILURE(WaitForWorkers(session));
     Compare(session, first, 2 * problems);

@@ -79,8 +79,8 @@ def database_onto_a_full_disk(attune):
 
 
 def reference_onto_a_full_disk(attune):
-    """What a reference program reads does not fit among the temporary files: that is no property of
-    the problem, and another folder helps."""
+    """The input of a reference program does not fit into the folder for temporary files: that is no
+    property of the problem, and another folder helps."""
     usable = {device["spec"] for backend in attune.json("devices")["backends"]
               for device in backend["devices"] if device["usable"]}
     if "opencl:0" not in usable:
@@ -93,7 +93,7 @@ def reference_onto_a_full_disk(attune):
 
 
 def test(attune):
-    """A tuning run ends with the reason; what was there stays, and with room the run goes on."""
+    """A tuning run ends with the reason; earlier results stay, and with room the run resumes."""
     with program.small_disk(attune.folder / "small", 4096) as folder:
         path = folder / "records.db"
         attune.run("import", attune.write_problems(20), "--tag", "t", "--db", str(path))

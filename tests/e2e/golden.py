@@ -96,7 +96,7 @@ def environments_do_not_mix(attune):
     attune.run("session", "new", "older", "--device", "fake", *own)
     attune.run("tune", "--session", "older", "--tag", "t", *PER, *own,
                ATTUNE_FAKE_SCRIPT="* time_ns=20000")
-    # What was measured is of the session without a tag of its own.
+    # Measurements belong to the session, without a tag of their own.
     chosen = attune.json("best", "--session", "older", *own)
     program.check(len(chosen) == 2 and attune.json("session", "show", "older", *own)["problems"] == 2,
                   chosen)
@@ -116,10 +116,10 @@ def environments_do_not_mix(attune):
     program.check({entry["session"] for entry in entries} == {"older"}, entries)
     added = attune.json("golden", "add", "1", "--session", "newer", "--force", *own)
     program.check(added["taken"] == {"forced": 2}, added)
-    # Each result is judged by what it would replace.
+    # Each result is compared with the one that it would replace.
     _, err = attune.run("golden", "add", "1", "--session", "older", *own, status=1)
     program.check("library.fakelib is 9.9 in 'newer' and 1.0 in 'older'" in err, err)
-    # What stands now is of one environment again.
+    # The incumbents are of one environment again.
     again = attune.json("golden", "add", "1", "--session", "newer", *own)
     program.check(again["same"] == 2 and again["taken"] == {}, again)
 
@@ -137,7 +137,7 @@ def a_mixed_version_goes_on(attune):
     attune.run("tune", "--session", "newer", "--tag", "b", *PER, *own, **newer)
     attune.run("golden", "create", "1", *own)
     attune.run("golden", "add", "1", "--session", "older", "--session", "older", *own)
-    # Beside the other environment, although nothing stands for its problem.
+    # Beside the other environment, although its problem has no incumbent.
     attune.run("golden", "add", "1", "--session", "newer", *own, status=1)
     attune.run("golden", "add", "1", "--session", "newer", "--force", *own)
     for session in ("older", "newer"):
@@ -181,7 +181,7 @@ def what_cannot_be_added_is_told(attune):
     program.check(added["taken"] == {"new": 2} and added["empty_sessions"] == ["nothing"], added)
     _, err = attune.run("golden", "export", "1", "--target", "nope", "-o", "empty", *own, status=2)
     program.check("No target of this version is 'nope'" in err, err)
-    # What could be a target and is none of them is not there, which is no wrong usage.
+    # A valid target that is none of theirs is not found, which is no usage error.
     for absent in ("sm_80", "gfx90a:xnack-", "cuda:NVIDIA A100:sm_80:108{}"):
         _, err = attune.run("golden", "export", "1", "--target", absent, "-o", "empty", *own,
                             status=1)

@@ -65,7 +65,7 @@ def a_dynamic_kernel_that_did_not_win(attune):
                                             winners.values()), winners)
     written = attune.json("golden", "export", "library", "--with-kernels", "-o", "with", *DB,
                           **LIBRARY_WINS)
-    # One build of fake.tiled serves both, and nobody has chosen it.
+    # One build of fake.tiled serves both, and neither has chosen it.
     kernels = kernels_in(attune, "with")
     program.check(written["kernels"] == len(kernels) == 1, (written, kernels))
     program.check(findings(attune, "with", 0, **LIBRARY_WINS) == [], "It has all it needs.")
@@ -86,7 +86,7 @@ def a_winner_and_the_default_beside_it(attune):
     attune.run("golden", "export", "another", "--with-kernels", "-o", "both", *DB, **ANOTHER_WINS)
     kernels = kernels_in(attune, "both")
     program.check(len(kernels) == 2, kernels)
-    # Which is which the package does not say; what is gone is told by its part.
+    # The package does not tell them apart; a missing kernel is reported by its part.
     faults = {}
     for i, kernel in enumerate(kernels):
         found = findings(attune, without(attune, "both", kernel, f"robbed{i}"), 3, **ANOTHER_WINS)
@@ -99,7 +99,7 @@ def a_winner_and_the_default_beside_it(attune):
 
 
 def preferred(attune, package, device, order):
-    """What a home that has nothing but the package chooses by it; None if that decides nothing."""
+    """The choice in a home that has only the package; None if the package decides nothing."""
     home = attune.folder / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()

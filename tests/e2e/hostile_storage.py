@@ -47,7 +47,7 @@ def test_full_output(attune):
 
 
 def test_locked_while_tuning(attune):
-    """Somebody else writes for longer than the run waits: nothing is recorded, and it says so."""
+    """Another process writes for longer than the run waits: it records nothing and reports it."""
     attune.run("import", attune.write_problems(2), "--tag", "t", "--db", "locked_tune.db")
     path = attune.folder / "locked_tune.db"
     with sqlite3.connect(path, isolation_level=None) as lock:
@@ -63,7 +63,7 @@ def test_locked_while_tuning(attune):
 
 
 def damaged(whole):
-    """What becomes of a database, and what is said of it after its path."""
+    """Damages to a database, and the message after its path for each."""
     malformed = "is damaged: database disk image is malformed (in: "
     return {
         "its first bytes": (b"\xff" * 100 + whole[100:],

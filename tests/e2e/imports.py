@@ -39,7 +39,7 @@ def opened(attune, database):
 
 
 def rows(attune, database):
-    """Of files and of lines, finished or not."""
+    """The numbers of files and of lines, finished or not."""
     with opened(attune, database) as connection:
         return tuple(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
                      for table in ("imported_file", "imported_line"))

@@ -1,4 +1,4 @@
-"""Kernels that were compiled when attune was installed serve shapes that nobody has seen, in a
+"""Kernels that were compiled when attune was installed serve unseen shapes, in a
 process whose own cache is empty; what others could have written is not used."""
 
 import json
@@ -32,14 +32,14 @@ def install(attune):
 
 
 def state(attune, problem, cache, *words):
-    """What became of the kernel, where the cache of the user is `cache`."""
+    """The state of the kernel if the cache of the user is `cache`."""
     builds = attune.json("build", "--target", "sm_90", "--problem", problem, *words,
                          XDG_CACHE_HOME=str(attune.folder / cache))["builds"]
     return {row["solver"]: row["state"] for row in builds}[f"cuda.{KERNEL}"]
 
 
 def install_kernels(prefix, targets, environment, status=0):
-    """What installing says that builds kernels for `targets` into `prefix`."""
+    """The output of an installation that builds kernels for `targets` into `prefix`."""
     done = subprocess.run(["cmake", f"-DPREFIX={prefix}", f"-DTARGETS={targets}", "-P", str(INSTALLING)],
                           env=environment, capture_output=True, text=True, timeout=60)
     program.check((done.returncode != 0) == (status != 0), f"{done.returncode}: {done.stderr}")
@@ -124,7 +124,7 @@ def test(attune):
     program.check(state(attune, NEVER_SEEN, "third") == "kept", "the installed kernel serves it")
     program.check(not list((attune.folder / "third").rglob("*.kernel")), "nothing is copied")
 
-    # A folder with anything else in it is nobody's to open to the world.
+    # A folder with other content must not become readable to all users.
     home = attune.folder / "home"
     home.mkdir(mode=0o700)
     (home / "secret").touch(mode=0o600)

@@ -23,7 +23,7 @@ def test_interrupt(attune):
 
 
 def tuned_before_interrupt(attune, *words):
-    """The problems that a run has tuned when it is told to end as soon as it has some."""
+    """The problems that a run has tuned when it is interrupted as soon as it has some."""
     run = attune.start(*words, "--json")
     while run.stderr.readline().startswith("[0/"):
         pass

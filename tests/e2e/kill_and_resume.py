@@ -23,8 +23,8 @@ TUNE = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "60ms")
 # "[3/12] 0s: gemm 10x10x8 nn f32: fake.tiled@1{...} 1.2 us, 2.00x over the default"; a line about a
 # problem that is still under way has a comma after its label.
 FINISHED_LINE = re.compile(r"\[\d+/\d+\] [^:]*: gemm (\d+)x(\d+)x(\d+) [^:,]*: fake\..*\n")
-# The end of such a line where the evidence of a --retune was worse than what stood: its set is not
-# finished then.
+# The end of such a line where the evidence of a --retune was worse than the incumbent's: its set is
+# not finished then.
 KEPT = ", as measured before\n"
 
 

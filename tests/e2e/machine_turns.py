@@ -1,4 +1,4 @@
-"""Processes that measure on one machine take turns: nobody times candidates while another one does,
+"""Processes that measure on one machine take turns: none times candidates while another one does,
 whoever is killed lets go, and nobody waits beyond a budget."""
 
 import contextlib
@@ -32,7 +32,7 @@ def timing(attune):
 
 
 def is_timing(attune):
-    """Whether somebody times candidates now."""
+    """True if a process times candidates now."""
     with contextlib.suppress(FileNotFoundError), open(lock_path(attune), "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -85,7 +85,7 @@ def spans_of(path):
 
 
 def overlaps(some, others):
-    """How often somebody of the one run was busy while one of the other timed."""
+    """How often a process of the one run was busy while one of the other timed."""
     return sum(begin < other_end and other_begin < end
                for begin, end, is_timing in some for other_begin, other_end, other_is_timing in others
                if is_timing or other_is_timing)
@@ -108,13 +108,13 @@ def spans_of_two_runs(attune, devices, folders):
 
 
 def test_no_two_measurements_at_a_time(attune):
-    """What was measured when, written down by the device itself: two runs on one device, then on
-    two names of one device, as of a GPU that processes number each in its own way."""
+    """The device itself records the times of measurements: two runs on one device, then on two
+    names of one device, as of a GPU that processes number each in its own way."""
     for devices in (("fake", "fake"), ("fake", "fake:1")):
         both = spans_of_two_runs(attune, devices, (attune.folder, attune.folder))
         program.check(overlaps(*both) == 0, both)
     program.check((attune.folder / f"attune-measuring-fake-{PCI_NAME}.lock").exists(), "no such lock")
-    # Whether it would be seen: without a common folder they do not know of each other.
+    # Checks that the test would see it: without a common folder they do not know of each other.
     other = attune.folder / "elsewhere"
     other.mkdir()
     both = spans_of_two_runs(attune, ("fake", "fake"), (attune.folder, other))

@@ -69,7 +69,7 @@ def check_report(attune, weights, options, left_out=0):
 
 
 def check_several(attune, networks):
-    """Each network of a model is told for itself, wherever a time is told, and one can be chosen."""
+    """Every printed time is of one network of a model, and one network can be chosen."""
     for number, (name, weights) in enumerate(networks.items()):
         model, framework = re.fullmatch(r"(\S+) \((\S+)\)", name).groups()
         write_network(attune, weights, "more.txt")
@@ -139,7 +139,7 @@ def test(attune):
     check_report(attune, other, ("--model", "Other"))
     check_report(attune, WEIGHTS, ("--model", "Net:1"))
 
-    # What was not measured counts for nothing, and for no problem that was.
+    # Unmeasured problems count for nothing, and do not change measured ones.
     write_network(attune, UNTUNED, "more.txt")
     attune.run("import", "more.txt", "--tag", "v", "--model", "Net:1", "--framework", "Fw:2", *DB)
     check_report(attune, WEIGHTS, ("--model", "Net:1"), left_out=len(UNTUNED))

@@ -102,7 +102,7 @@ x = struct.unpack(f"{n}f", (folder / "x.in").read_bytes())
 
 
 def test_a_size_that_fails_leaves_the_others(attune, folder):
-    """What cannot be tuned is told beside what was."""
+    """Failed sizes are listed beside the tuned ones."""
     (folder / "twice.py").write_text(REFERENCE)
     file = json.loads((folder / "series.json").read_text())
     file["name"] = "series-by-program"

@@ -79,7 +79,7 @@ def test_records_of_one_size_are_priors_of_another(attune):
 
 
 def test_models_and_priors_prune_a_tuning(attune):
-    """What was measured of some sizes leaves out candidates of another."""
+    """Measurements of some sizes prune candidates of another."""
     sizes = [f"softmax@2{{outer={outer},length={length}}}" for outer in (16, 48, 160) for length in (24, 80, 200)]
     (attune.folder / "sizes.txt").write_text("".join(f"{size}\n" for size in sizes))
     own = ("--db", "models.db")

@@ -44,7 +44,7 @@ def test_faults_and_two_outputs(attune, folder):
     program.check(kinds["3"] <= {"out_of_bounds", "crashed"}, kinds)
     program.check(kinds["4"] <= {"crashed", "run_failed"}, kinds)
     check_timeline(attune, kernel, evidence)
-    # The same command goes on where it was, and has nothing left to do.
+    # The same command resumes, and has nothing left to do.
     again, _ = tune(attune, *kernel)
     program.check("0 tuned, 1 tuned before" in again, again)
     attune.run("report", *kernel, "-o", "report.html")
@@ -121,7 +121,7 @@ def test_mistakes(attune, folder):
         broken.write_text(json.dumps(nowhere))
         err = attune.run("tune", "--kernel", str(broken), "--size", "n=8", *WHOLE, status=1)[1]
         program.check(why in err, err)
-    # Of pages only the end counts; and what is too long is not missing.
+    # Only the end of long output counts; a result that is too long is not missing.
     def reference(code):
         (folder / "axpy_reference.py").write_text("import pathlib, sys\n" + code)
         return attune.run("tune", "--kernel", str(folder / "axpy.json"), "--size", "n=8", *WHOLE,
@@ -159,7 +159,7 @@ def test_t1_wisdom_and_t4(attune):
     sizes = {choice["sizes"]["ProblemSize_0"]: choice for choice in wisdom["choices"]}
     program.check(sorted(sizes) == [1000, 4000], wisdom)
     program.check(f"block_size_x={sizes[4000]['config']['block_size_x']}," in best, best)
-    # What the reference takes, tuned by name, is no wisdom about the kernel.
+    # The reference's config, tuned by name, is no wisdom about the kernel.
     reference = best.split("@")[0].replace("opencl.", "") + ".reference"
     attune.run("tune", *kernel, "--solver", reference, "--retune", *SHORT)
     attune.run("export", *kernel, "--wisdom", "-o", "again.json")
@@ -178,7 +178,7 @@ def test_t1_wisdom_and_t4(attune):
         program.check(said.startswith(f"{block} {block} #define"), said)
     attune.run("export", *kernel, "--size", "ProblemSize_0=4000", "--format", "t4", "-o", "t4.json")
     results = json.loads((attune.folder / "t4.json").read_text())["results"]
-    # Who was too slow at first sight was not timed.
+    # Candidates that were too slow at first sight are not timed.
     program.check(1 <= len(results) <= 10 and all(r["invalidity"] == "correct" for r in results),
                   results)
     block = sizes[4000]["config"]["block_size_x"]
@@ -227,7 +227,7 @@ def t4_of(times_ms):
 
 
 def test_priors(attune, folder):
-    """What others recorded of 600 configs is where a random search begins."""
+    """A random search begins at records of others over 600 configs."""
     best = {"A": "37", "B": "6"}
     kernel = ("--kernel", str(folder / "dial.json"), "--size")
     search = ("--search", "random", "--seed", "1", "--budget", "60s", "--per-problem", "4s")

@@ -29,7 +29,7 @@ def the_example_is_tuned_by_jobs(attune):
     devices = {device["spec"]: device for backend in attune.json("devices", ATTUNE_TOOLS=tools)["backends"]
                for device in backend["devices"]}
     program.check(devices["tool:transpose"]["usable"], devices)
-    # What a tool computes can be tuned here, and what no tool names cannot.
+    # Problems that a tool computes can be tuned here, and others cannot.
     (attune.folder / "shapes.txt").write_text(f"{PROBLEM}\ntranspose@1{{rows=8}}\n")
     imported = attune.json("import", "shapes.txt", "--tag", "shapes", *DB, ATTUNE_TOOLS=tools)
     program.check(imported["imported"] == 2 and imported["unsupported"] == 1, imported)

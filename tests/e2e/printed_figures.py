@@ -13,8 +13,8 @@ DEVICES = {"printing.json": "opencl:0", "printing_cuda.json": "cuda:0"}
 
 
 def test_printed_figures(attune, kernel):
-    """What a kernel prints is a figure as one that it writes is; who does not print it has none. In
-    timed launches it prints, too, and nothing of that is seen."""
+    """A printed metric counts like a written one; a config that does not print it has none. Timed
+    launches print, too, but that output is dropped."""
     result = tune_whole(attune, kernel, "time,error")
     program.check(result["measured"] == 3 and result["failures"] == {"run_failed": 3}, result)
     front = on_front(result["front"])

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 TIMEOUT_S = 120
-SKIPPED = 77  # What CTest takes for a skipped test.
+SKIPPED = 77  # CTest's exit status for a skipped test.
 
 
 class Program:

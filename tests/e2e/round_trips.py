@@ -1,4 +1,4 @@
-"""What attune exports, attune uses again: every format, with problems of every operator."""
+"""attune reads its own exports: every format, with problems of every operator."""
 
 import program
 
@@ -84,7 +84,7 @@ def test_an_untuned_file_is_tuned_served_and_imported(attune, tuned):
     lines = [line for line in results if not line.startswith("Validator,")]
     picked = [0, 3, 9, 10, 15, len(GEMMS), len(GEMMS) + 4, len(GEMMS) + 8]
     picked += [len(GEMMS + CONVS) + i for i in range(len(NORMS))]
-    # Op and params, and what they leave out.
+    # Op and params, and the fields that they leave out.
     untuned = []
     for i in picked:
         names, _, text = lines[i].partition(",ATTUNE_PROBLEM: ")

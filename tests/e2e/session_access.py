@@ -1,4 +1,4 @@
-"""What verbs of sessions touch: no more of a database, and of plug-ins, than they need."""
+"""Verbs of sessions use no more of a database, and of plug-ins, than they need."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ DB = ("--db", "s.db")
 
 
 def a_device_has_one_backend(attune):
-    """Whoever measures in a session loads every plug-in once; the fake one complains of each time."""
+    """Measuring in a session loads every plug-in once; the fake one complains each time."""
     attune.run("session", "new", "once", "--device", "fake", *DB)
     attune.run("import", attune.write_problems(1), "--tag", "once", "--session", "once", *DB)
     _, err = attune.run("tune", "--session", "once", "--tag", "once", "--per-problem", "400ms", *DB,

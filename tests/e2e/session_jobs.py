@@ -52,7 +52,7 @@ def what_a_load_selects(attune):
         _, err = attune.run("jobs", "load", "--session", "load0", "--problem", problem(9), "--steps",
                             "perf:measure", "--algorithm", word, *DB, status=1, **LISTED)
         program.check("No solver that was asked for applies" in err, err)
-    # What one build serves every size of, and what has more than one config.
+    # Solvers with one build for every size, and solvers with more than one config.
     dynamic = selected(attune, "--dynamic-only")
     program.check(dynamic == every - {"fake.listed"}, dynamic)
     tunable = selected(attune, "--tunable-only")
@@ -127,7 +127,7 @@ def one_interrupt_ends_every_worker(attune):
     attune.run("jobs", "load", "--session", "stopped", *problems, "--steps", "perf:measure",
                "--solvers", "fake.tiled,fake.library", *DB, **TWO)
 
-    # Whatever their processes have come to: as soon as there are two, nobody has leased anything.
+    # Independent of the progress of the processes: as soon as there are two, no job is leased.
     out, _ = interrupted(attune, lambda run: len(program.descendants(run.pid)) >= 2, *PER)
     program.check("The run was interrupted; the same command goes on from here." in out, out)
 
@@ -147,7 +147,7 @@ def one_interrupt_ends_every_worker(attune):
     program.check({device["device"] for device in summary["devices"]} == {"fake", "fake:1"} and
                   all("interrupted" in device["trouble"] for device in summary["devices"]), summary)
 
-    # And the same command goes on.
+    # And the same command resumes.
     attune.run("jobs", "cancel", "--session", "stopped", "--solver", "fake.tiled", *DB)
     rest = attune.json("tune", "--session", "stopped", "--device", "fake:all", *PER, *DB, **TWO)
     program.check(rest["left"] == 0 and rest["failed"] == 0 and rest["stopped_because"] == "", rest)
@@ -183,7 +183,7 @@ def several_devices_take_from_one_queue(attune):
                  if both_at_one_queue(attune, name)), None)
     program.check(both, "One process did it all, every time.")
 
-    # What is stale is queued once for both.
+    # Stale jobs are queued once for both.
     newer = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0"}
     done = attune.json("tune", "--session", both, "--device", "fake:all", "--stale", *PATIENT, *DB,
                        **newer)
@@ -261,7 +261,7 @@ def the_living_do_what_a_killed_run_had(attune):
     hanging.kill()
     hanging.communicate(timeout=program.TIMEOUT_S)
     out, err = living.communicate(timeout=program.TIMEOUT_S)
-    # What hangs may have been given up before the kill, which counts as failed.
+    # Hanging jobs may end before the kill, which counts as failed.
     program.check(json.loads(out)["left"] == 0, f"{out}\n{err}")
     program.check({job["state"] for job in jobs(attune, "left")} <= {"done", "failed"}, out)
 

@@ -1,5 +1,5 @@
-"""What verbs of sessions say to people and to programs: of progress, of errors, of an interruption, and
-of names and numbers that are none."""
+"""Messages of session verbs for people and programs: progress, errors, an interruption, and invalid
+names and numbers."""
 
 import json
 import math
@@ -23,7 +23,7 @@ def problem(order):
 
 
 def what_is_watched_is_told_in_lines(attune):
-    """One JSON document on each line, while somebody works and when nothing is left."""
+    """One JSON document on each line, while a process works and when nothing is left."""
     attune.run("session", "new", "watched", "--device", "fake", *DB)
     words = [word for order in range(20, 24) for word in ("--problem", problem(order))]
     attune.run("jobs", "load", "--session", "watched", *words, "--steps", "perf:measure",
@@ -37,7 +37,7 @@ def what_is_watched_is_told_in_lines(attune):
     told += [json.loads(line) for line in out.splitlines()]
     program.check(not told[0]["worked_on"] and told[0]["eta_ns"] == 0, told[0])
     program.check(told[-1]["steps"]["perf:measure"]["done"] == 4, told[-1])
-    # The rate of what was done does not fade.
+    # The rate of completed work does not fade.
     for _ in range(2):
         time.sleep(0.2)
         again = attune.json("status", "--session", "watched", *DB)
@@ -81,7 +81,7 @@ def errors_can_be_got_back(attune):
 
 
 def jobs_that_are_not_there(attune):
-    """Nothing is changed where one of the numbers is nobody's."""
+    """Nothing is changed if one of the numbers belongs to no job."""
     attune.run("jobs", "retry", "--session", "raw", *DB)
     there = str(jobs(attune, "raw")[0]["id"])
     for verb in ("cancel", "retry"):
@@ -142,7 +142,7 @@ def names_have_colons(attune):
                            ("plain", "", "a:b", "1")}, kept)
     program.check(len(attune.json("problems", "--model", "meta:llama:3", *own)) == 1, "a version")
     program.check(len(attune.json("problems", "--model", "meta:llama:", *own)) == 2, "a name")
-    # What is said to be there can be typed.
+    # Every listed model can be typed.
     _, err = attune.run("problems", "--model", "meta:llama", *own, status=1)
     for model in ("meta:llama:", "meta:llama:3", "plain"):
         program.check(model in err.split("Models here: ")[1].rstrip(".\n").split(", "), err)
@@ -190,7 +190,7 @@ def each_figure_of_a_comparison_is_what_it_is_called(attune):
 
 
 def what_is_taken_away_is_not_done(attune):
-    """Jobs that somebody cancels while they are measured: of a run, every job that it had is done,
+    """Jobs that are cancelled while they are measured: of a run, every job that it had is done,
     failed, given back or lost, once."""
     own, name = ("--db", "taken.db"), ("--session", "taken")
     attune.run("session", "new", "taken", "--device", "fake", *own)

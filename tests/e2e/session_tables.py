@@ -1,5 +1,5 @@
-"""What a session's lists say: which sessions there are, when a run will be over, which solvers were
-asked again, and with which parameters a find measures where no search recorded any."""
+"""Lists of a session: the sessions there are, the end of a run, the solvers that were asked again,
+and the parameters of a find where no search recorded any."""
 
 import time
 
@@ -66,7 +66,7 @@ def a_time_is_foretold_while_somebody_works(attune):
             foretold = told
     run.terminate()
     run.communicate(timeout=program.TIMEOUT_S)
-    # Of 60 problems that take 0.3 s each at least some seconds are left, and no hours.
+    # At 0.3 s for each of 60 problems, at least some seconds are left, and no hours.
     program.check(1e9 < foretold["eta_ns"] < 3600e9, foretold)
 
 

@@ -97,7 +97,7 @@ def find_measures_what_perf_found(attune):
         program.check("tuning.search" not in perf["environment"], perf["environment"])
         tried = {trial["candidate"] for trial in find["trials"]
                  if trial["candidate"].startswith("fake.tiled")}
-        # What stands from before is challenged in every set.
+        # The incumbent from before is challenged in every set.
         program.check(fastest(perf, "fake.tiled") in tried, tried)
         program.check(tried <= {fastest(perf, "fake.tiled"), entry["candidate"]}, tried)
 
@@ -114,7 +114,7 @@ def another_environment_is_refused(attune):
 
 
 def other_code_makes_results_stale(attune):
-    """The solver is mended within the session: nothing is refused, and what rests on it is told."""
+    """The solver changes within the session: nothing is refused; dependent results are listed."""
     newer = {"ATTUNE_FAKE_SCRIPT": "device tiled_version=2.0"}
     before = attune.json("jobs", "list", "--session", "may", "--stale", *DB)
     program.check(before == [], before)
@@ -176,7 +176,7 @@ def a_dead_worker_loses_nothing(attune):
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     run.communicate()
-    # Its lease is over at once for whoever sees that the process is gone.
+    # Its lease ends as soon as another process sees that it is gone.
     done = attune.json("tune", "--session", "killed", *PER, *DB)
     program.check(done["done"] == 2 and done["left"] == 0, done)
 
@@ -191,7 +191,7 @@ def an_interrupted_run_gives_back(attune):
 
 
 def a_failing_store_ends_a_run_with_a_summary(attune):
-    """What was done before is told, and what could not be done is not lost."""
+    """Earlier results are reported, and jobs that could not be done are not lost."""
     attune.run("session", "new", "full", "--device", "fake", *DB)
     attune.run("jobs", "load", "--session", "full", "--problem", problem(70), "--problem",
                problem(71), "--steps", "perf:measure", "--solvers", "fake.library", *DB)
@@ -304,7 +304,7 @@ def what_is_new_is_queued_with_what_is_outdated(attune):
     program.check(len(listed) == 24 and
                   all(job["attempts"] == 1 for job in listed if "m=105" in job["problem"]), listed)
 
-    # A session without jobs gets the usual ones; one that has nothing to do is told so.
+    # A session without jobs gets the usual ones; one without work reports that.
     attune.run("session", "new", "fresh", "--device", "fake", *DB, **two)
     _, err = attune.run("tune", "--session", "fresh", "--stale", *PER, *DB, status=1, **two)
     program.check("Session 'fresh' has no problems yet" in err, err)
@@ -349,7 +349,7 @@ def whoever_is_killed_leaves_nobody(attune):
                        if started.get(process) == begun]:
             program.check(time.monotonic() < deadline, f"After {signal_number.name}: {left}")
             time.sleep(0.05)
-    # Whoever was killed holds nothing; what three of them have left untried counts as failed.
+    # Killed processes hold no leases; jobs that three of them left untried count as failed.
     attune.run("tune", "--session", "orphans", *PER, *DB, status=3)
     program.check({job["error_class"] for job in jobs(attune, "orphans")} == {"abandoned"}, "leased")
     attune.run("jobs", "retry", "--session", "orphans", *DB)
@@ -393,7 +393,7 @@ def closed_and_unknown(attune):
         _, err = attune.run("tune", "--session", "stopped", "--step", step, *PER, *DB, status=1)
         program.check("Session 'stopped' is closed since " in err, err)
     program.check(jobs(attune, "stopped") == before, "Jobs of a closed session have changed.")
-    # Ends, with what is left and why nobody does it.
+    # Ends, and prints the remaining jobs and why no worker does them.
     out, _ = attune.run("status", "--session", "stopped", "--watch", *DB, status=3)
     program.check("The session is closed since " in out and "nobody does what is left" in out, out)
     told = attune.json("status", "--session", "stopped", "--watch", *DB, status=3)

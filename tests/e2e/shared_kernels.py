@@ -1,5 +1,5 @@
-"""What one worker has compiled is what another one measures, though their kernel caches have nothing
-in common: it goes through the database. What is damaged there is named, and compiled again."""
+"""One worker measures kernels that another one has compiled, though their kernel caches share
+nothing: kernels go through the database. Damaged ones are named, and compiled again."""
 
 import contextlib
 import sqlite3
@@ -8,7 +8,7 @@ import program
 
 DB = ("--db", "fleet.db")
 SESSION = ("--session", "may")
-CONFIGS = 24  # Of fake.tiled, fewer than are compiled ahead.
+CONFIGS = 24  # The configs of fake.tiled: fewer than are compiled ahead.
 
 
 def kernels(attune, cache):
@@ -22,7 +22,7 @@ def query(attune, sql):
 
 
 def worker(attune, cache, *words):
-    """What a worker says that has a kernel cache of its own."""
+    """The messages of a worker with a kernel cache of its own."""
     return attune.run("worker", *words, "--until-done", "--jobs", "1", *DB,
                       XDG_CACHE_HOME=str(attune.folder / cache))[1]
 

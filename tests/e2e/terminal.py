@@ -18,7 +18,7 @@ FRAME = re.compile(r"\r([^\r\n]*)\x1b\[K")
 
 
 def on_terminal(attune, columns, **settings):
-    """What `attune tune` writes to a terminal of that width."""
+    """The output of `attune tune` on a terminal of that width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {key: value for key, value in attune.environment.items() if key != "NO_COLOR"}
@@ -82,7 +82,7 @@ def check_clean_end(written, columns, columns_shown):
     program.check(screen[0].startswith("problem"), screen)
     program.check(screen[-1] == "", screen)
     table = screen[:screen.index("")]
-    # What is left out for want of room is named last.
+    # Columns left out for lack of room are named last.
     left_out = table.pop() if table[-1].startswith("(Left out") else ""
     program.check(bool(left_out) == (columns_shown < 80), screen)
     # Under each row, and under the heading, stands the whole candidate.

@@ -18,10 +18,10 @@ import time
 SKIPPED = 77
 # Sizes that no wide load fits.
 ROWS, DEPTH, COLUMNS, BATCH = 333, 1023, 517, 3
-# Between rounds, for what is made ready in the background.
+# Between rounds, for background preparation.
 ROUNDS = 3
 REST_S = 3
-# Of the largest element, against the sum of rounding errors over DEPTH terms.
+# Relative to the largest element, against the sum of rounding errors over DEPTH terms.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "tf32": 2e-3, "bfloat16": 2e-2, "float16": 4e-3}
 
 

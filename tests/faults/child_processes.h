@@ -9,7 +9,7 @@
 
 namespace attune {
 
-// Those that any of its threads has started and that are not reaped.
+// Children that any thread has started and that are not reaped.
 inline std::set<pid_t> ChildProcesses() {
   std::set<pid_t> children;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

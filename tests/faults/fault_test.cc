@@ -107,7 +107,7 @@ class FaultTest : public testing::Test {
     return conditions;
   }
 
-  // Tunes with one candidate broken in the given way; returns what was recorded of it.
+  // Tunes with one candidate broken in the given way; returns its recorded failure.
   Failure FailureOf(const std::string& fault) {
     Script(fmt::format("fake.tiled{{threads=2,tile=16,unroll=4}} fault={} time_ns=1", fault));
     const auto report = Tune();

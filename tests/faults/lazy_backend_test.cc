@@ -80,7 +80,7 @@ TEST_F(LazyBackendTest, WithoutItsPlugInThereIsNothing) {
 }
 
 TEST_F(LazyBackendTest, TheEvaluatorAsksItsDeviceForReferences) {
-  // Whoever is not asked cannot die of it.
+  // An unused backend cannot crash.
   Use("fake.f64 fault=exit");
   const auto evaluator = MakeRealEvaluator();
 

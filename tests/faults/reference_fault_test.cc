@@ -1,5 +1,5 @@
-// References that a child computes on its device: taken if they are right, and computed by the
-// processor if the device fails in whatever way.
+// References that a worker computes on its device: taken if they are right, and computed by the
+// processor if the device fails in any way.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -61,7 +61,7 @@ class ReferenceFaultTest : public testing::Test {
     EXPECT_EQ(failure->kind, FailureKind::kWrongResult);
   }
 
-  // Who has opened the device by then and waits for the race and the final.
+  // Workers that have opened the device by then and wait for the race and the final.
   static constexpr size_t kOpenedForTiming = 2;
 
   static constexpr const char* kWrongCandidate = "fake.tiled fault=wrong_result";
@@ -86,7 +86,7 @@ TEST_F(ReferenceFaultTest, WhoComputesTheReferenceGoesOnWithItsDevice) {
   EXPECT_TRUE(std::includes(opened.begin(), opened.end(), timing.begin(), timing.end()));
   EXPECT_THAT(evaluator_->TakeNotes(), IsEmpty());
   ExpectCandidatesAreJudged();
-  // And again, with whoever is there.
+  // And again, with the existing workers.
   ASSERT_TRUE(Begin(problem_).ok());
   ExpectCandidatesAreJudged();
   EXPECT_EQ(questions_, 2);

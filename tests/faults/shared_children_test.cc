@@ -1,4 +1,4 @@
-// Candidates that share a child, as on a device that is costly to open, and what a device lists.
+// Candidates that share a worker, as on a device that is costly to open, and the list of a device.
 
 #include <sched.h>
 #include <signal.h>
@@ -81,7 +81,7 @@ class SharedChildrenTest : public testing::Test {
     }
   }
 
-  // Who has opened the device by then and waits for the race and the final.
+  // Workers that have opened the device by then and wait for the race and the final.
   static constexpr size_t kOpenedForTiming = 2;
 
   const Problem problem_ = Normalized(PackedGemm(16, 16, 16));
@@ -151,7 +151,7 @@ TEST_F(SharedChildrenTest, WhoIsTimedIsWithAChildThatHadOpenedTheDevice) {
   const auto final = evaluator_->StartTiming(timed);
   const std::set<pid_t> in_final = ChildProcesses();
 
-  // Each has one, and who qualified is gone.
+  // Each has one, and the qualifying worker is gone.
   ASSERT_TRUE(race.ok() && final.ok());
   ASSERT_EQ(in_race.size(), kOpenedForTiming);
   EXPECT_EQ(in_final, in_race);
@@ -184,7 +184,7 @@ class OpenedAheadTest : public SharedChildrenTest {
     }
   }
 
-  // Who lives, as soon as no more than `most` do: whoever was killed takes a moment to end.
+  // The living workers, as soon as there are at most `most`: a killed one takes a moment to end.
   static std::set<pid_t> Living(size_t most) {
     const int64_t deadline_ns = SteadyNowNs() + 20'000'000'000;
     for (;;) {
@@ -204,7 +204,7 @@ class OpenedAheadTest : public SharedChildrenTest {
 TEST_F(OpenedAheadTest, OneOpensTheDeviceForTheNextProblemWhichBeginsWithIt) {
   ASSERT_NO_FATAL_FAILURE(Begin(""));
   EXPECT_TRUE(FailuresOf({kFive[0], kFive[2]}).empty());
-  // Who qualifies, those that are to time, and one more, however much is qualified.
+  // The qualifying worker, the timing ones, and one more, however much is qualified.
   EXPECT_EQ(ChildProcesses().size(), 2u + kOpenedForTiming);
   EXPECT_TRUE(FailuresOf({kFive[1], kFive[3]}).empty());
   EXPECT_EQ(ChildProcesses().size(), 2u + kOpenedForTiming);
@@ -259,7 +259,7 @@ TEST_F(OpenedAheadTest, NobodyIsLeftOfAnEvaluator) {
   EXPECT_TRUE(ChildProcesses().empty());
 }
 
-// Whoever ended without being waited for is a zombie, a child of this process all the same.
+// A worker that ended without being waited for is a zombie, still a child of this process.
 TEST_F(SharedChildrenTest, WhoQualifiedAndWhoWasTimedAreGoneBeforeOthersAreTimed) {
   ASSERT_NO_FATAL_FAILURE(Begin(""));
   EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
@@ -335,7 +335,7 @@ TEST_F(CompiledAheadTest, OthersCompileForTheOneThatHasTheDeviceAndStayForTheNex
     EXPECT_EQ(trial.failure(), nullptr);
     EXPECT_EQ(trial.build_ns > 0, trial.candidate.solver.name == "fake.tiled") << i;
   }
-  // Those that have the device, and who compiles.
+  // The workers that have the device, and those that compile.
   EXPECT_GT(first.size(), 1u + kOpenedForTiming);
   EXPECT_EQ(ChildProcesses(), first);
   ASSERT_TRUE(again.ok());
@@ -393,10 +393,10 @@ TEST_F(CompiledAheadTest, WhoFailsOnTheDeviceFailsAsEver) {
 TEST_F(CompiledAheadTest, ACompilerThatIsKilledCostsWhatItCompiled) {
   ASSERT_NO_FATAL_FAILURE(Begin("", compiling_));
   ASSERT_TRUE(FailuresOf({kFive[1]}).empty());
-  // Everybody who waits for the next batch, whoever has the device included.
+  // All that wait for the next batch, including the one with the device.
   for (const pid_t child : ChildProcesses()) ::kill(child, SIGKILL);
 
-  // Those who compile are started anew, or what they were given fails with them.
+  // Compiling workers are started anew, or their candidates fail with them.
   const auto failures = FailuresOf(kFive);
 
   for (const auto& [text, kind] : failures) EXPECT_EQ(kind, FailureKind::kCrashed) << text;

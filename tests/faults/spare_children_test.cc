@@ -1,5 +1,5 @@
-// Children that wait before they are needed: they are told of what to do, replaced when they die,
-// silent while others are timed, and never outlive who started them.
+// Workers that wait before they are needed: they receive their work, are replaced when they die,
+// are silent while others are timed, and never outlive the process that started them.
 
 #include <sched.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ ProcessState StateOf(const std::string& pid) {
   return state;
 }
 
-// Of this process, those that have ended and are not reaped included.
+// Children of this process, including those that have ended and are not reaped.
 std::set<pid_t> ChildrenOfThis() {
   std::set<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -56,9 +56,8 @@ std::set<pid_t> ChildrenOfThis() {
   return children;
 }
 
-// Patient, because the machine may be busy: true as soon as `holds` does. Nothing tells when
-// another process begins to sleep, so it looks again and again and lets whoever waits run in
-// between.
+// Patient, because the machine may be busy: true as soon as `holds` does. There is no signal for
+// another process going to sleep, so it polls and lets waiting processes run in between.
 template <class Condition>
 bool Eventually(Condition holds) {
   const int64_t deadline_ns = SteadyNowNs() + 20'000'000'000;

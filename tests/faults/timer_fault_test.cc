@@ -1,5 +1,5 @@
-// A timer that lies to the tuner, and the serving that follows: what serves may be slow, and is
-// right.
+// A timer that lies to the tuner, and the serving that follows: the served candidate may be slow,
+// and is right.
 
 #include <cmath>
 #include <cstring>
@@ -27,16 +27,16 @@
 namespace attune {
 namespace {
 
-// What a broken timer says of a launch that takes `true_ns`.
+// The time that a broken timer reports for a launch that takes `true_ns`.
 using Lie = double (*)(double true_ns, Random& random);
 
 // The slowest looks quickest.
 double Inverted(double true_ns, Random&) { return 1e9 / true_ns; }
 
-// From 100 ns to 1 ms, whatever is timed: each block anew.
+// From 100 ns to 1 ms, for anything timed: each block anew.
 double AnyTime(double, Random& random) { return 100 * std::pow(1e4, random.Uniform()); }
 
-// A device that computes as the real one and reports what `lie` makes of its times.
+// A device that computes as the real one and reports its times changed by `lie`.
 class LyingDevice final : public Device {
  public:
   LyingDevice(std::unique_ptr<Device> real, Lie lie) : real_(std::move(real)), lie_(lie) {}
@@ -66,7 +66,7 @@ class LyingDevice final : public Device {
   Random random_{11};
 };
 
-// Products of small integers, whose sums are exact in any order.
+// Products of small integers: their sums are exact in any order.
 struct Product {
   Gemm gemm;
   std::vector<float> a;
@@ -99,7 +99,7 @@ Product RandomProduct(Random& random) {
   return product;
 }
 
-// A machine whose timer lies, its records and its kernels.
+// A machine with a lying timer, its records and its kernels.
 class LyingMachine {
  public:
   LyingMachine(std::unique_ptr<const Backend> backend, const std::string& spec, Lie lie)
@@ -126,7 +126,7 @@ class LyingMachine {
     return Tuner(parts, options).Tune(problem);
   }
 
-  // What the records serve.
+  // The choice that the records serve.
   Result<Serving> Serve(const Problem& problem) {
     int64_t revision = 0;
     ATTUNE_ASSIGN_OR_RETURN(const auto choices, ReadNewerChoices(store_, 0, {}, &revision));
@@ -140,7 +140,7 @@ class LyingMachine {
     return dispatcher_->Serve(problem, *choices, kNoWorkspaceLimit, Haste::kPatient);
   }
 
-  // What `plan` computes of `product`.
+  // The result of `plan` for `product`.
   Result<std::vector<float>> Compute(Plan& plan, const Product& product) {
     std::vector<float> c(product.c.size(), std::nanf(""));
     std::vector<std::unique_ptr<Buffer>> buffers;
@@ -167,7 +167,7 @@ class LyingMachine {
   std::unique_ptr<LyingDevice> device_;
   MemoryStore store_;
   MemoryKernelCache kernels_;
-  std::unique_ptr<Dispatcher> dispatcher_;  // Of the last plan.
+  std::unique_ptr<Dispatcher> dispatcher_;  // For the last plan.
 };
 
 // Tunes `count` products, each for `per_problem_ns` at most, and then serves each. The candidates
@@ -197,7 +197,7 @@ std::vector<std::pair<Problem, Candidate>> TuneAndServe(LyingMachine& machine, i
   return served;
 }
 
-// Candidates that compute what is wrong, and are so slow that the inverted timer likes them best.
+// Candidates with wrong results, so slow that the inverted timer likes them best.
 constexpr const char* kWrongOnes = "fake.tiled{tile=4} fault=wrong_result time_ns=1000000";
 
 std::unique_ptr<const Backend> FakeWithWrongOnes() {

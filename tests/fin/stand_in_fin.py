@@ -47,7 +47,7 @@ def fault_of(solver, step):
 
 
 def database():
-    """What MIOpen keeps of searches."""
+    """MIOpen's user database with the results of searches."""
     return pathlib.Path(os.environ["MIOPEN_USER_DB_PATH"]) / "miopen/gfx90a68.updb.txt"
 
 
@@ -62,7 +62,7 @@ def keep_params(solver, params):
 
 
 def take_down(fault):
-    """What ends or holds the whole process."""
+    """Ends or hangs the whole process."""
     if fault == "segv":
         os.kill(os.getpid(), signal.SIGSEGV)
     if fault == "throw":

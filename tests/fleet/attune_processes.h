@@ -12,8 +12,8 @@
 
 namespace attune {
 
-// What they say goes to NAME.log in a folder of their own, which is their home, too. Those that run
-// when this ends are killed. Not thread-safe.
+// Runs attune in processes. Their output goes to NAME.log in a folder of their own, which is their
+// home, too. Kills those that run when this ends. Not thread-safe.
 class AttuneProcesses {
  public:
   // `program` is the path of attune.
@@ -40,7 +40,7 @@ class AttuneProcesses {
   const std::map<std::string, pid_t>& running() const { return running_; }
 
   std::string Log(const std::string& name) const;
-  // Of all that were started.
+  // Logs of all started processes.
   std::string Logs() const;
   std::filesystem::path folder() const { return folder_.path(); }
 

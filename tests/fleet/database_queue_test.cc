@@ -1,4 +1,4 @@
-// What is not in tests/conformance/queue: where the jobs come from that nobody published.
+// Cases that tests/conformance/queue lacks: the source of jobs that were not published.
 #include "extensions/fleet/workers/database_queue.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Sessions with jobs, and what does them without doing anything.
+// Sessions with jobs, and executors that do them without real work.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class StubDoer final : public JobDoer {
 
   // Numbers of the jobs, as often as they were done.
   std::vector<int64_t> done();
-  // Those of this solver fail instead.
+  // Jobs of this solver fail instead.
   std::string failing_solver;
   // Before anything is done again so many times fail for what may pass.
   int times_away = 0;
@@ -74,13 +74,13 @@ class StubDoer final : public JobDoer {
   bool has_looked_again_ = false;
 };
 
-// The jobs of another store, with what goes wrong with servers.
+// The jobs of another store, with the faults of servers.
 class TroubledJobs final : public JobStore {
  public:
   // Borrows `jobs`.
   explicit TroubledJobs(JobStore& jobs) : jobs_(jobs) {}
 
-  int64_t clock_ahead_ns = 0;           // Of this machine's.
+  int64_t clock_ahead_ns = 0;           // Relative to this machine's.
   std::vector<Status> report_failures;  // The next reports fail with them, the last one first.
 
   Result<int64_t> NowUnixNs() override;

@@ -25,7 +25,7 @@ class PublisherTest : public ::testing::Test {
     EXPECT_TRUE(published.ok()) << published.status().message();
     return published.value_or(-1);
   }
-  // Takes what is there and says it is dealt with.
+  // Takes the messages there and acknowledges them.
   std::vector<int64_t> TakeAll(int64_t most) {
     std::vector<int64_t> ids;
     const auto taken = queue_.Take(TheChannel(), most, std::chrono::milliseconds(0)).value();

@@ -31,7 +31,7 @@ std::set<std::string> SolversWithResults(const RecordedSet& recorded,
   return solvers;
 }
 
-// What is wrong with one job, of which `results` are the sets at their end that have one for it.
+// The fault of one job; `results` are the sets that have a result for it at their end.
 std::string ContradictionOf(const Job& job, const Ids& results) {
   const std::string name = fmt::format("Job {} ({} of {}, attempt {})", job.id, job.solver,
                                        Text(job.problem), job.attempts);
@@ -53,7 +53,7 @@ std::string ContradictionOf(const Job& job, const Ids& results) {
 
 std::vector<std::string> Contradictions(const SessionState& session, const ExpectedJobs& expected) {
   std::map<std::pair<std::string, std::string>, Ids> results;  // By problem and solver.
-  std::set<std::pair<std::string, std::string>> unnamed;       // Of problems, sets at their end.
+  std::set<std::pair<std::string, std::string>> unnamed;       // By problem; sets at their end.
   for (const RecordedSet& recorded : session.sets) {
     if (!recorded.finished) continue;
     const std::string problem = Text(recorded.set.problem);

@@ -1,5 +1,4 @@
-// Whether a session holds exactly what its jobs have to leave in it, whatever happened to whoever
-// did them.
+// Checks that a session holds exactly the results of its jobs, whatever happened to the workers.
 #pragma once
 
 #include <set>
@@ -12,7 +11,7 @@
 
 namespace attune {
 
-// What the database says of one session.
+// One session in the database.
 struct SessionState {
   std::vector<Job> jobs;
   std::vector<RecordedSet> sets;  // With trials of every role.

@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Of another store; at first it has no room for workers.
+// Wraps another store; at first it has no room for workers.
 class FullFleet final : public FleetStore {
  public:
   // Borrows `fleet`. So many times.
@@ -198,7 +198,7 @@ TEST_P(WorkerTest, MessagesOfAnEarlierRunAreDroppedAndEndNothingEarly) {
   }
   ASSERT_EQ(database_.jobs().Cancel(session, cancelled, {"by hand", ""}).value(), 10);
   if (parts.publishes) {
-    // Of jobs that there never were.
+    // Jobs that never existed.
     const Channel channel =
         ChannelOf(database_.fleet().OpenSessions()->front().terms, kMeasureStep);
     ASSERT_EQ(queue_->Publish(channel, std::vector<QueuedJob>{{99'999, 0}, {99'998, 3}}).value(),
@@ -271,7 +271,7 @@ TEST_P(WorkerTest, ADatabaseThatStaysAwayEndsTheWorkerAfterItsPatience) {
 
   EXPECT_EQ(worker.Run(), Unavailable("It is away."));
 
-  // Why is said where the outage begins, and is what the worker ends with.
+  // The reason is reported when the outage begins, and is the worker's final status.
   EXPECT_THAT(said, Contains(HasSubstr("it stays leased until its lease is over, within 60 s")));
   EXPECT_THAT(said, Contains(HasSubstr("It is away.")).Times(1));
   EXPECT_THAT(database_.JobsOf(session, JobState::kLeased), SizeIs(1)) << "Until that is over.";
@@ -342,7 +342,7 @@ TEST_P(WorkerTest, LeasesGoByTheClockOfTheDatabaseAndADifferenceIsTold) {
     TroubledJobs jobs(database_.jobs());
     jobs.clock_ahead_ns = ahead_ns;
     const int64_t now = jobs.NowUnixNs().value();
-    // Somebody's, which is good for a minute.
+    // A lease of another worker, good for a minute.
     const auto held = jobs.Lease(session, {{kMeasureStep}, "else", now, kHourNs / 60}).value();
     ASSERT_THAT(held, SizeIs(1));
     WorkerTerms terms = TermsOf("w");

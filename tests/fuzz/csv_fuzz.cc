@@ -1,4 +1,4 @@
-// Any bytes as a table: what is read has the fields that its header names, and lines go up.
+// Any bytes as a table: a parsed row has the fields that its header names, and lines go up.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Any bytes are machine code that says what can be of its kernels, or are not understood. The
-// fuzzer cannot guess offsets and names of sections, so the bytes are tried as they are and again
-// as what is said, and what is changed, in a file that has them.
+// Any bytes are machine code with properties that kernels can have, or are rejected. The fuzzer
+// cannot guess offsets and names of sections. So the bytes are tried as they are, and again as
+// properties and changes of a file that has such sections.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@ Number Next(std::string_view& data) {
   return number;
 }
 
-// A whole file that says of its kernel what the first numbers of `data` are, in which the bytes are
-// changed whose places and values the rest of it is.
+// A whole file. The first numbers of `data` are the properties of its kernel; the rest are places
+// and values of bytes to change.
 std::string FileSaying(std::string_view data) {
   attune::cuda::StatedKernel kernel;
   kernel.registers = Next<uint16_t>(data);

@@ -1,4 +1,4 @@
-// What every fuzz target asserts with: it stays on in every build, unlike assert.
+// The assertion of every fuzz target: it stays on in every build, unlike assert.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any text is a kernel file whose plans are numbers or reasons, or no kernel file, with the place
-// of the mistake.
+// Any text is a kernel file with plans that are numbers or reasons, or no kernel file, with the
+// place of the mistake.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ bool IsSmall(const attune::kernel::KernelFile& file) {
 
 using attune::kernel::KernelLanguage;
 
-// What a user's kernel makes of sizes is a problem that is read back, or an error with its place.
+// A user's kernel turns sizes into a problem that is read back, or an error with its place.
 void TryOwnProblem(const attune::kernel::KernelFile& file) {
   attune::kernel::OwnSizes sizes = file.own->usual_sizes;
   for (const std::string& name : file.own->sizes) sizes.emplace(name, 8);

@@ -1,5 +1,5 @@
-// Any bytes as what bzip2 packed: unpacked within the limit, or refused with a reason. And as what
-// is packed: it comes back.
+// Any bytes as output of bzip2: unpacked within the limit, or refused with a reason. And as its
+// input: packed, they come back.
 #include <bzlib.h>
 
 #include <cstddef>

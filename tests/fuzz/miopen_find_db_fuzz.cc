@@ -1,4 +1,4 @@
-// Any bytes as a find-db of MIOpen's: what is read can be written, in either generation, and reads
+// Any bytes as a find-db of MIOpen's: a parsed one can be written, in either generation, and reads
 // as the same without anything left out.
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Any text as the lines that are kept of imported databases, one of each kind on a line of its own:
-// refused, or read as what is kept as the same lines, and asked without harm.
+// Any text as the stored lines of imported databases, one of each kind on a line of its own:
+// refused, or read, stored as the same lines, and queried without harm.
 //
 // A line of the input begins with 'f' for a find-db, 'p' for a perf-db, 'b' for one of batch norms
 // or 'k' for a kernel db.
@@ -92,8 +92,8 @@ class StoredLines {
   }
 
   const ImportedFile file_{};
-  ImportedParameters parameters_;           // Of the last record of a perf-db.
-  std::vector<ImportedLine> kernel_lines_;  // Of the kernel that is being put together.
+  ImportedParameters parameters_;           // From the last record of a perf-db.
+  std::vector<ImportedLine> kernel_lines_;  // For the kernel being assembled.
   KernelAssembler assembler_{[this](const KernelRow& row) { return TakeKernel(row); }};
 };
 

@@ -1,5 +1,5 @@
-// Any bytes as the blob of a kernel: unpacked within the size that its row says, or refused. And as
-// code: what is packed comes back.
+// Any bytes as the blob of a kernel: unpacked within the size of its row, or refused. And as code:
+// packed, it comes back.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any text as a key, a target or a file name of MIOpen's: what is one reads back, and what is none
-// has a place.
+// Any text as a key, a target or a file name of MIOpen's: a valid one reads back, and an invalid
+// one has the place of the mistake.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

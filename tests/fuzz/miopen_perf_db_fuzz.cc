@@ -1,4 +1,4 @@
-// Any bytes as a perf-db text of MIOpen's, of convolutions and of batch norms: what is read can be
+// Any bytes as a perf-db text of MIOpen's, of convolutions and of batch norms: a parsed one can be
 // written and reads as the same.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes as a SQLite file of MIOpen's: refused, or read; and what was read of a perf-db can be
-// written and reads as the same.
+// Any bytes as a SQLite file of MIOpen's: refused, or read; a parsed perf-db can be written and
+// reads as the same.
 #include <unistd.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Any bytes as the body of a model file: what is read is written and reads as the same, and
+// Any bytes as the body of a model file: a parsed model is written and reads as the same, and
 // predicts without going round in circles.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes as a problem spool, and as the problems of a whole one: what is read is valid and is
-// written back as it was, and every byte is a problem's, a loss's, the header's or damaged.
+// Any bytes as a problem spool, and as the problems of a whole one: parsed problems are valid and
+// are written back as they were. Every byte is a problem's, a loss's, the header's or damaged.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Any bytes as what a profiler prints, and as the line of a command: times are times, and words
-// hold what the line has.
+// Any bytes as the output of a profiler, and as the line of a command: times are times, and words
+// hold the content of the line.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Runs a fuzz target on files instead of on what a fuzzer makes up, so that what was found once is
-// tested by every build:
+// Runs a fuzz target on files instead of generated input, so that every build tests past findings:
 //   miopen_find_db_replay FILE...
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +17,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     const std::string content(std::istreambuf_iterator<char>(file), {});
-    // What aborts is the last one named.
+    // The last printed name is the input that aborts.
     std::fprintf(stderr, "%s\n", argv[i]);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(content.data()), content.size());
   }

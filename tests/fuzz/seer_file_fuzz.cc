@@ -1,5 +1,5 @@
-// Any bytes as the body of a trained SEER model, whose seal is made to fit: what is read is written
-// and reads as the same, and predicts without going round in circles.
+// Any bytes as the body of a trained SEER model with a matching seal: a model that is read is
+// written and reads as the same, and predicts without going round in circles.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Any bytes as SEER's tables: what is read is written and reads as the same.
+// Any bytes as SEER's tables: parsed tables are written and read as the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Any JSON is a T1 description whose kernel file is read or refused, or none, with the place.
+// Any JSON is a T1 description with a kernel file that is read or refused, or none, with the place.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

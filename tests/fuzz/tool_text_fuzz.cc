@@ -1,5 +1,5 @@
-// Any bytes as the description of a tool, as one of its words and as what it prints: a time is a
-// time, and what is refused says why.
+// Any bytes as the description of a tool, as one of its words and as its output: a time is a time,
+// and a refusal has a reason.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Any bytes as a results file: nothing of them is lost, what is read is written back as it was, and
-// putting a result in keeps every line that was there.
+// Any bytes as a results file: nothing of them is lost, parsed results are written back as they
+// were, and putting a result in keeps every line that was there.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -114,7 +114,7 @@ def interface_of(library, headers):
 
 
 def difference(golden, now):
-    """Of the golden lines to those of now; empty if they are the same."""
+    """The diff from the golden lines to those of now; empty if they are the same."""
     return list(difflib.unified_diff(golden, now, "golden", "now", lineterm="", n=1))
 
 

@@ -1,4 +1,4 @@
-// Files of tests/data/golden, and what to say when something differs from them.
+// Files of tests/data/golden, and the message for a difference from them.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string GoldenText(std::string_view name);
 // Its lines without their ends.
 std::vector<std::string> GoldenLines(std::string_view name);
 
-// Whether `written`, what attune writes now, is the golden file byte for byte. `page` is the page
-// of docs/formats whose version must be raised if the difference is wanted.
+// Checks that `written`, attune's present output, is the golden file byte for byte. `page` is the
+// page of docs/formats with the version to raise if the difference is wanted.
 ::testing::AssertionResult IsGolden(std::string_view name, std::string_view written,
                                     std::string_view page);
 

@@ -1,5 +1,5 @@
-// Kernel files of every version against what they have meant since. attune only reads them, so what
-// is golden is what comes of one: its solver, its space, the program text and the plan.
+// Kernel files of every version against their meaning since. attune only reads them, so the golden
+// data is the result of reading one: its solver, its space, the program text and the plan.
 #include <filesystem>
 #include <string>
 
@@ -17,9 +17,9 @@ namespace attune::kernel {
 namespace {
 
 struct GoldenKernel {
-  const char* name;  // Of NAME.json, and of NAME.LANGUAGE.txt, what it means.
+  const char* name;  // Stem of NAME.json, and of NAME.LANGUAGE.txt, its meaning.
   KernelLanguage language;
-  const char* problem;  // Of a user's kernel its sizes.
+  const char* problem;  // For a user's kernel its sizes.
 };
 
 Target TargetFor(KernelLanguage language) {

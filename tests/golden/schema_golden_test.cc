@@ -225,7 +225,7 @@ std::string WorkersText(FleetStore& fleet) {
   return text;
 }
 
-// What golden databases keep of these recipes, if anything.
+// The artifacts of these recipes in golden databases, if any.
 std::string ArtifactsText(ArtifactStore& artifacts) {
   std::string text;
   for (const std::string_view name : {"small", "other", "equal"}) {
@@ -323,8 +323,8 @@ class BoundSamplesTest : public SchemaGoldenTest {
     ASSERT_EQ(store->Append(set.id, trials), Status::Ok());
   }
 
-  // Of reading everything after the first row that matches `to` got the samples of the last one
-  // that matches `from`.
+  // The status of reading everything after the first row that matches `to` got the samples of the
+  // last one that matches `from`.
   Status AfterCopyingSamples(const std::string& from, const std::string& to) {
     const auto connection = std::move(*sql::Connection::Open(path_, {}));
     EXPECT_EQ(connection->Execute(fmt::format(

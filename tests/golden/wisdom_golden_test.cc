@@ -1,5 +1,6 @@
-// What `attune export --wisdom` writes, JSON and header, against the golden files. attune has no
-// reader of it, so this has one: what a program would read, written again.
+// Compares the output of `attune export --wisdom`, JSON and header, with the golden files. attune
+// has no reader of it, so this test has one: it reads as a program would, and writes the result
+// again.
 #include <filesystem>
 #include <string>
 

@@ -3,7 +3,7 @@
 set(ATTUNE_PRELOADS)
 set(ATTUNE_PRELOADED_ALLOCATORS)
 if(ATTUNE_SANITIZE)
-  set(preloads)  # What is built has a runtime of its own.
+  set(preloads)  # Instrumented programs have a runtime of their own.
 else()
   set(preloads jemalloc tcmalloc mimalloc asan tsan)
 endif()

@@ -6,8 +6,8 @@
 
 typedef struct ConvolutionSizes {
   int images, channels, filters;
-  int size;  /* Of an image, which is a square. */
-  int width; /* Of a filter, which keeps the size. */
+  int size;  /* Side of a square image. */
+  int width; /* Side of a filter that keeps the size. */
 } ConvolutionSizes;
 
 /* Forward. */

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-// Sizes are powers of two, whose logarithms are the same in every mathematics library.
+// Sizes are powers of two: their logarithms are the same in every mathematics library.
 std::vector<Problem> GoldenProblems() {
   Conv conv;
   conv.in_channels = 16;

@@ -1,4 +1,4 @@
-// Processes that share a database and its index: nobody reads half an index, nobody's set is lost,
+// Processes that share a database and its index: no process reads half an index, no set is lost,
 // and an index never goes back.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,7 +99,7 @@ TEST_F(IndexProcessTest, WritersThatAreKilledLeaveASoundIndex) {
     ASSERT_EQ(::pipe(ends), 0);
     const pid_t child = Start([&] { return TuneAndRefresh(round, kForever, ends[1]); });
     ::close(ends[1]);
-    // What it does when the last of these bytes comes through differs from round to round.
+    // The step at which the last of these bytes comes through differs from round to round.
     for (int64_t i = 0; i <= round % 4; ++i) {
       char byte = 0;
       ASSERT_EQ(::read(ends[0], &byte, 1), 1);

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache ATTUNE_LOCK_FOLDER=$work
-# What is installed has to do without the build.
+# Installed programs must work without the build.
 unset ATTUNE_PLUGIN_PATH ATTUNE_EVALUATOR ATTUNE_TUNER
 
 fail() {
@@ -16,7 +16,7 @@ fail() {
   exit 1
 }
 
-# By somebody whose files are usually nobody else's.
+# Installs as a user with private files by default.
 (umask 077 && cmake --install "$build" --prefix "$prefix" > "$work/install.log")
 closed=$(find "$prefix" \( -type d ! -perm -755 -o -type f ! -perm -444 \))
 [ -z "$closed" ] || fail "not every user may read $closed"

@@ -1,4 +1,4 @@
-// `attune miopen export` of what an earlier version imported, over a real database.
+// `attune miopen export` of imports by an earlier version, over a real database.
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -42,13 +42,13 @@ class ImportedExportTest : public ::testing::Test {
     ASSERT_EQ(imports->Finish(*id).status(), Status::Ok());
   }
 
-  // What an export of the find-db to file_ ends with; its messages go to said_.
+  // The exit status of an export of the find-db to file_; its messages go to said_.
   Result<int> Export() {
     CLI::App program;
     Invocation invocation;
     AddMiopenVerb(program, invocation);
     program.parse("miopen export --target gfx906_60 --find-db --json -o " + file_);
-    // Before: an application prints to what standard error is when it begins.
+    // Before: an application prints to the standard error of its start.
     ::testing::internal::CaptureStderr();
     Application application;
     application.SetDatabase(path_);

@@ -1,4 +1,4 @@
-// What was imported of MIOpen's databases: asked by problems, and put together again.
+// Imports of MIOpen's databases: looked up by problems, and put together again.
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,7 +73,7 @@ class ImportsTest : public ::testing::Test {
     EXPECT_EQ(findings.total(), 0);
   }
 
-  // Of a question that has an answer.
+  // The answer to a question that has one.
   ImportedAnswer Asked(const std::string& target, const Problem& problem) {
     auto answer = AskImports(*imports_, target, problem);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
@@ -348,7 +348,7 @@ TEST_F(ImportsTest, ARecordOfWhoseTimesNoneIsBelievedAnyMoreAnswersNothingAndIsN
   ASSERT_TRUE(record.ok()) << record.status().message();
   EXPECT_EQ(record->key, kKey);
   EXPECT_TRUE(LinesOf(FindDb{{*record}}).empty());
-  // Of an item that lacks a field nobody knows what it was.
+  // An item without one of its fields cannot be identified.
   EXPECT_EQ(FindRecordOf({}, {{}, 7, line.text + ";ConvAsm3x3U:0.2,0"}).status().code(),
             StatusCode::kDataLoss);
 }

@@ -1,5 +1,5 @@
-// `attune miopen export` of a session and of a golden version whose results are of MIOpen's
-// solvers, over a real database, and back through the importer.
+// `attune miopen export` of a session and of a golden version with results of MIOpen's solvers,
+// over a real database, and back through the importer.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -134,7 +134,7 @@ class MeasuredExportTest : public ::testing::Test {
     return status.ok() ? *status : kExitFailed;
   }
 
-  // What an export of the session's find-db to `file` says it left out; empty if nothing was.
+  // The message of an export of the session's find-db to `file` about omissions; empty if none.
   std::string LeftOutOf(const std::string& file) {
     ::testing::internal::CaptureStderr();
     const int status = StatusOf("miopen export --session may --find-db -o " + file);
@@ -197,7 +197,7 @@ TEST_F(MeasuredExportTest, ASetOfSomeSolversSaysNothingAgainstTheOthers) {
               ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.4", "GemmFwdRest 0.8"));
 }
 
-// What is written of kKey for `solver`, by the tables for times and for parameters.
+// The fields written for kKey and `solver`, in the tables for times and for parameters.
 struct WrittenFields {
   std::string time;
   int64_t workspace_bytes = -1;
@@ -226,8 +226,8 @@ WrittenFields FieldsIn(const std::string& times, const std::string& parameters,
 }
 
 TEST_F(MeasuredExportTest, TimeAndWorkspaceAndParametersAreOfOneCandidate) {
-  // Other configs of one solver, each with a workspace of its own, and what was screened or is
-  // older with another one.
+  // Other configs of one solver, each with a workspace of its own, and screened or older
+  // measurements with another one.
   const Candidate fast = CandidateOf({"ConvAsm3x3U", "7,8,4"});
   const Candidate slow = CandidateOf({"ConvAsm3x3U", "1,8,4"});
   const Candidate other = CandidateOf({"ConvOclDirectFwd", "8,8"});
@@ -277,7 +277,7 @@ TEST_F(MeasuredExportTest, TimeAndWorkspaceAndParametersAreOfOneCandidate) {
 }
 
 TEST_F(MeasuredExportTest, WhatWasImportedComesOutWithItsOwnWorkspaceAndKernel) {
-  // Both generations; in the first with what stands for the kernel cache.
+  // Both generations; in the first with a substitute for the kernel cache.
   const std::string older = std::string(kKey) +
                             "=ConvAsm3x3U:0.2,111,miopenConvolutionFwdAlgoDirect;"
                             "GemmFwdRest:0.9,4096,miopenConvolutionFwdAlgoGEMM\n";
@@ -296,7 +296,7 @@ TEST_F(MeasuredExportTest, WhatWasImportedComesOutWithItsOwnWorkspaceAndKernel) 
     EXPECT_EQ(*ReadFile(times), text);
   }
 
-  // Of kernels under one name and with the same options the newest, whole.
+  // Among kernels with the same name and options the newest, whole.
   const std::string kernels = FileNamed("gfx906_60.kdb");
   std::vector<KernelRow> imported;
   for (const std::string& code : {std::string(5000, 'a'), std::string(7000, 'b')}) {
@@ -376,7 +376,7 @@ TEST_F(MeasuredExportTest, WhatFailedSinceOrWasCutOffIsCounted) {
 
 TEST_F(MeasuredExportTest, WhereWhatStoodStayedNobodyComesFirst) {
   Measure(kKey, ThreeFinals());
-  // With finals and not finished: nothing in it replaces what was chosen before.
+  // With finals and not finished: nothing in it replaces earlier choices.
   Begin(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096),
                Final(CandidateOf({"ConvDirectNaiveConvFwd", ""}), 1.9e5, 0),
                Final(CandidateOf({"ConvBinWinogradRxSf3x2", ""}), 7e5, 0)});
@@ -509,7 +509,7 @@ TEST_F(MeasuredExportTest, ADatabaseIsOfOneStateOfCaches) {
 TEST_F(MeasuredExportTest, WhatIsLeftOutIsTold) {
   std::vector<Trial> trials = ThreeFinals();
   trials.push_back(Final({{"hip.conv-direct", 1}, {}}, 1e5, 0));
-  // What failed in its final has no time.
+  // A candidate that failed in its final has no time.
   Trial failed = trials[1];
   failed.outcome = Failure{FailureKind::kWrongResult, Phase::kVerify, "NaN"};
   trials.push_back(failed);

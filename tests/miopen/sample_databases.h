@@ -50,7 +50,7 @@ class DatabaseTest : public testing::Test {
       static_cast<std::vector<std::string>*>(list)->push_back(row);
       return 0;
     };
-    // Nobody needs it after a crash.
+    // The file is worthless after a crash.
     EXPECT_EQ(sqlite3_exec(database, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr),
               SQLITE_OK);
     char* error = nullptr;

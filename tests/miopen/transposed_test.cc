@@ -31,7 +31,7 @@ std::string KeyOf(const std::string& line) {
 
 struct Pair {
   std::string transposed;
-  std::string plain;  // Of the same tensors: what the transposed one reads is what it writes.
+  std::string plain;  // The same tensors: it writes the one that the transposed one reads.
 };
 
 const Pair kPairs[] = {

@@ -1,4 +1,4 @@
-// OwnKernelServer with a real kernel, some of whose configs are wrong.
+// OwnKernelServer with a real kernel and some wrong configs.
 #include "attune/tuner/own_kernel/own_kernel_server.h"
 
 #include <stdlib.h>

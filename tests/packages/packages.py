@@ -107,7 +107,7 @@ def test_unlisted_kernels(attune, package):
 
 
 def test_missing_kernel(attune, device, package, digest):
-    """Built once for the user, in the background; afterwards by nobody."""
+    """Built once for the user, in the background, and never again."""
     shutil.rmtree(package / "kernels")
     (package / "kernels").mkdir(mode=0o755)
     home = attune.folder / f"home-without-{package.name}"

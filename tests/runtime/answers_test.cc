@@ -1,4 +1,4 @@
-// What a program is told of its choices: attune_gemm_solutions and attune_explain.
+// The answers to a program about its choices: attune_gemm_solutions and attune_explain.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -70,7 +70,7 @@ TEST(Answers, SolutionsOfATunedProblemAreOrderedByTime) {
   std::vector<double> times_ns;
   for (const attune_solution& solution : solutions) {
     EXPECT_EQ(solution.is_measured, solution.time_ns > 0 ? 1 : 0) << solution.candidate;
-    // What is not known is not in order with anything, and comes last.
+    // Unknown times have no order, and come last.
     times_ns.push_back(solution.time_ns > 0 ? solution.time_ns : 1e18);
   }
   EXPECT_TRUE(std::is_sorted(times_ns.begin(), times_ns.end())) << testing::PrintToString(times_ns);

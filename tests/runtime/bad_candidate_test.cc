@@ -1,5 +1,5 @@
-// Candidates that crash, hang or compute something wrong: they do so in children of the tuner, and
-// the program that calls never meets them.
+// Candidates that crash, hang or compute something wrong: they do so in workers of the tuner, and
+// the calling program never meets them.
 #include <set>
 #include <string>
 
@@ -55,8 +55,8 @@ TEST(BadCandidates, AGoodOneOfTheSameNameIsSwappedIn) {
   EXPECT_THAT(EndsOfTiled(world.database()), Contains("good"));
 }
 
-// With a script that holds in this process as in the tuner's: whoever runs such a one here ends
-// this test, or waits with it for good.
+// Uses a script that holds in this process as in the tuner's: running such a candidate here ends
+// this test, or hangs it.
 void ExpectItStaysAway(const std::string& fault, const std::string& end,
                        const std::string& device = "") {
   SCOPED_TRACE(fault);

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr const char* kSource =
     "__kernel void twice(__global float* x, __local float* copy, int n) {}";
 
-// A program whose "device" is the processor.
+// A program with the processor as its "device".
 class CaptureInterfaceTest : public testing::Test {
  protected:
   Capture Twice() {

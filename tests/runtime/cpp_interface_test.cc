@@ -64,7 +64,7 @@ void MultiplyOnce(const v1::Runtime& runtime, int64_t size) {
   EXPECT_EQ(product, std::vector<float>(ones.size(), static_cast<float>(size)));
 }
 
-// Whose background calls them until it ends.
+// The background of a runtime calls its listeners until it ends.
 TEST(CppInterface, ARunTimeThatIsReplacedEndsBeforeItsListeners) {
   RuntimeWorld world;
   const std::filesystem::path results = world.folder() / "results.csv";

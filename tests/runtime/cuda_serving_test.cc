@@ -1,5 +1,5 @@
-// Calls on streams of the program, captured ones too, on the first GPU; label `gpu`. Of cuda.h only
-// what the backend has loaded is called, so that this program starts without a driver.
+// Calls on streams of the program, captured ones too, on the first GPU; label `gpu`. It only calls
+// functions of cuda.h that the backend has loaded, so that this program starts without a driver.
 #include <cuda.h>
 #include <stdlib.h>
 
@@ -130,7 +130,7 @@ class CudaServing : public testing::Test {
   const Driver driver_ = LoadDriver();
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  std::optional<RuntimeWorld> world_;  // Of those that tune.
+  std::optional<RuntimeWorld> world_;  // For tests that tune.
 };
 
 TEST_F(CudaServing, AProductOnTheProgramsStreamIsDoneWhenTheStreamIs) {
@@ -156,8 +156,8 @@ TEST_F(CudaServing, TheLegacyDefaultStreamIsAStream) {
 
 class CapturedServing : public CudaServing, public testing::WithParamInterface<const char*> {};
 
-// The first call is the captured one: what it needs is found, loaded and allocated meanwhile, and
-// the copies of the padded and of the transposed one lie in a workspace.
+// The first call is the captured one. Its kernel is found, loaded and allocated meanwhile, and the
+// copies of the padded and of the transposed one lie in a workspace.
 TEST_P(CapturedServing, AFirstCallUnderCaptureBecomesPartOfTheGraph) {
   const RuntimeHandle runtime = MakeRuntime(GetParam());
   ASSERT_NE(runtime, nullptr) << attune_last_message();

@@ -26,7 +26,7 @@ enum ExitCode { kForkWasOver = 0, kForkWaited = 1, kNobodyStopped = 2, kNoFork =
 [[noreturn]] void ExitBesideAFork() {
   auto& stopping = *new std::promise<void>;
   auto& forked = *new std::promise<void>;
-  // Left behind, as programs leave run times.
+  // Left behind, as programs leave runtimes.
   (void)new StopAtExit([&](std::chrono::nanoseconds) {
     stopping.set_value();
     const auto waited = forked.get_future().wait_for(kPatience);

@@ -1,4 +1,4 @@
-// Programs exit, or are killed, with their run time at work.
+// Programs exit, or are killed, with their runtime at work.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kTuner = "attune-tuner";
 // Tuning under this script takes half a minute.
 constexpr const char* kSlowScript = "fake.tiled fault=slow_load delay_ms=30000";
-// Who was killed dies when it next gets a processor, which under SCHED_IDLE on a busy machine may
+// A killed process dies when it next gets a processor, which under SCHED_IDLE on a busy machine may
 // take long.
 constexpr std::chrono::seconds kPatience{60};
 

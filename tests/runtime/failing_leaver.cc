@@ -1,4 +1,4 @@
-// A program whose calls fail in main, in an atexit handler and in a static destructor. It prints
+// A program with failing calls in main, in an atexit handler and in a static destructor. It prints
 // for each "<place> <code>", with code -1 if the message is not that of the call.
 #include <cstdio>
 #include <cstdlib>

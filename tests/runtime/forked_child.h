@@ -1,4 +1,4 @@
-// What a forked child comes to, for tests.
+// Results of forked children, for tests.
 #pragma once
 
 #include <signal.h>
@@ -10,16 +10,16 @@
 
 namespace attune {
 
-// Whether a child can allocate that was forked while other threads do. glibc takes care of its own
-// allocator; that of GCC 12's AddressSanitizer leaves its locks to the child as another thread held
-// them, and it waits for ever.
+// True if a child can allocate that was forked while other threads do. glibc takes care of its own
+// allocator. GCC 12's AddressSanitizer leaves its locks to the child as another thread held them,
+// and the child waits for ever.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kAllocatesAfterFork = false;
 #else
 inline constexpr bool kAllocatesAfterFork = true;
 #endif
 
-// What `body` returned in a forked child; -1 if the child died, or hung for `deadline`: its own
+// The result of `body` in a forked child; -1 if the child died, or hung for `deadline`: its own
 // alarm ends it then.
 inline int InChild(const std::function<int()>& body,
                    std::chrono::seconds deadline = std::chrono::seconds(60)) {

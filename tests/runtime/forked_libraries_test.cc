@@ -1,5 +1,5 @@
-// The libraries of the processor keep threads, which no child has after a fork: whatever its parent
-// computed with, a child computes, and does not wait for them.
+// The libraries of the processor keep threads, which no child has after a fork: a child computes
+// with any library that its parent used, and does not wait for them.
 #include <cstdlib>
 #include <memory>
 #include <string>

@@ -61,7 +61,7 @@ REALS = [math.nan, math.inf, -math.inf, -1.0, 0.5, 1e308]
 # Less than any limit, and more than memory.
 INTEGERS = [-1, 3, 1 << 20, (1 << 31) - 1, -(1 << 31), (1 << 62), (1 << 63) - 1, -(1 << 63)]
 
-# What has to be refused, and with which words: function, {argument or struct.field: value}, words.
+# Calls to refuse, and the words of the error: function, {argument or struct.field: value}, words.
 REFUSED = [
     ("attune_run_gemm", {"gemm.m": 0}, "m of the gemm is 0"),
     ("attune_run_gemm", {"gemm.k": -1}, "k of the gemm is -1"),

@@ -55,8 +55,8 @@ void TuneOnce(RuntimeWorld&) {
   ASSERT_EQ(CountersOf(runtime.get()).tunings, 1u);
 }
 
-// Shapes that a record serves: at once, or as soon as its kernel is loaded. By the reasons of the
-// misses and not by what served them: what serves meanwhile may be another recorded candidate.
+// Shapes that a record serves: at once, or as soon as its kernel is loaded. Counts the reasons of
+// the misses, not the candidates: another recorded one may serve meanwhile.
 uint64_t ServedByRecord(attune_runtime* runtime) {
   const attune_counters counters = CountersOf(runtime);
   return counters.by_reason[ATTUNE_MISS_FIRST_CALL] + counters.by_reason[ATTUNE_MISS_NOT_READY];
@@ -131,7 +131,7 @@ TEST(HostileStorage, ADamagedIndexIsMadeAnewWhereverItIsDamaged) {
     ASSERT_NE(runtime, nullptr) << attune_last_message();
 
     ASSERT_TRUE(Multiply(runtime.get(), 16)) << "byte " << at;
-    // Whatever was read before, the next look serves what was measured.
+    // After any earlier read, the next look serves the measured choice.
     while (Explanation(runtime.get()).find("\"is_tuned\": true") == std::string::npos) {
       ASSERT_TRUE(IsIdle(runtime.get()));
       std::this_thread::yield();
@@ -215,7 +215,7 @@ TEST(HostileStorage, AFolderThatCannotBeMadeIsToldAndTheDefaultServes) {
   }
 }
 
-// Nobody, whom the superuser may become for good.
+// The user `nobody`; the superuser can switch to it for good.
 constexpr uid_t kNobody = 65534;
 constexpr int kCannotBecomeNobody = 77;
 
@@ -241,7 +241,7 @@ TEST(HostileStorage, AnUnreadableFolderIsToldAndTheDefaultServes) {
   RuntimeWorld world;
   const std::filesystem::path closed = world.folder() / "closed";
   const std::filesystem::path told = world.folder() / "told";
-  // Whatever else is needed may be read by everybody.
+  // All users may read everything else that is needed.
   world.CopyPlugin();
   ASSERT_EQ(::chmod(world.folder().c_str(), 0777), 0);
   std::filesystem::create_directory(closed);
@@ -340,7 +340,7 @@ TEST(HostileStorage, AFullDiskCostsTheRecordsAndNothingElse) {
   EXPECT_EQ(CountersOf(tuning.get()).tuning_failures, 1u);
   EXPECT_THAT(log.Message(ATTUNE_EVENT_TUNING_FAILED), HasSubstr("No space"));
 
-  // With space again, what waited is written.
+  // With space again, the waiting problems are written.
   std::filesystem::remove(world.folder() / "disk/filler");
   while (ProblemsUnder(database, "recorded") == 0) std::this_thread::yield();
   EXPECT_EQ(ProblemsUnder(database, "recorded"), 1u);
@@ -412,7 +412,7 @@ TEST(HostileStorage, ARecordOfALostSolverIsSkippedCountedAndMeasuredAgain) {
   EXPECT_EQ(counters.swaps, 1u);
 }
 
-// Nobody will ever write into these pipes: whoever waits for that never ends.
+// These pipes never have a writer: a process that waits for one never ends.
 TEST(HostileStorage, APipeInThePlaceOfAFileIsNotWaitedFor) {
   for (const char* suffix : {".index", ""}) {
     RuntimeWorld world;

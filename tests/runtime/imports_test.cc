@@ -1,4 +1,4 @@
-// What programs hear of databases that were imported: explained with their file, and never served.
+// Imported databases in programs: explained with their file, and never served.
 #include <string>
 #include <vector>
 

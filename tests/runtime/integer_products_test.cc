@@ -63,7 +63,7 @@ class IntegerProducts : public ::testing::Test {
     attune_options options = ATTUNE_OPTIONS_INIT;
     options.device = "cpu";
     options.policy = ATTUNE_NEVER;
-    options.deterministic = 1;  // What is preferred serves the first call.
+    options.deterministic = 1;  // The preferred solver serves the first call.
     runtime_ = MakeRuntime(options);
     ASSERT_NE(runtime_, nullptr) << attune_last_message();
   }
@@ -72,7 +72,7 @@ class IntegerProducts : public ::testing::Test {
   RuntimeHandle runtime_;
 };
 
-// oneDNN, which serves what is not tuned, rounds all but the plain sum to f32.
+// oneDNN, which serves untuned shapes, rounds all but the plain sum to f32.
 TEST_F(IntegerProducts, AreExactWhateverTheyAreScaledWith) {
   for (const int alpha : {1, -1, 2, 7}) {
     for (const int beta : {0, 1, -2, 5}) {

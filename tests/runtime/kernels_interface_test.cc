@@ -1,5 +1,6 @@
-// A program's own kernel by libattune.so: what is refused, and how; and on the first OpenCL device
-// what it agrees upon with the verbs, and what a config costs that crashes where it was not tuned.
+// A program's own kernel by libattune.so: refused calls and their errors; and on the first OpenCL
+// device its agreement with the verbs, and the cost of a config that crashes where it was not
+// tuned.
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -187,7 +188,7 @@ class KernelsOnOpenClTest : public KernelsInterfaceTest {
     if (Open(path_.c_str(), nullptr) == ATTUNE_NOT_FOUND) GTEST_SKIP() << attune_last_message();
   }
 
-  // Of the only set in the database of the test.
+  // The environment of the only set in the test's database.
   Environment RecordedEnvironment() const {
     Environment recorded;
     const auto store = OpenSqlStore(world_.database());
@@ -201,7 +202,7 @@ class KernelsOnOpenClTest : public KernelsInterfaceTest {
     return recorded;
   }
 
-  // What tuning of 4096 elements finds where nothing disturbs it: BLOCK=64.
+  // Stores the result of tuning 4096 elements on an undisturbed machine: BLOCK=64.
   void TuneAsOnAnIdleMachine() {
     Kernel(path_, options_).Tune({{"n", 4096}});
     const auto store = OpenSqlStore(world_.database());

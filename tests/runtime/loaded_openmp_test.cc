@@ -1,4 +1,4 @@
-// A program that has loaded an OpenMP runtime before it makes a run time, as this one has.
+// A program that has loaded an OpenMP runtime before it makes a runtime of attune.
 #include <omp.h>
 
 #include <cstdlib>
@@ -90,7 +90,7 @@ TEST_F(LoadedOpenMpTest, WhatTheTunerMeasuredWithPassiveThreadsHolds) {
   EXPECT_EQ(CountersOf(next.get()).skipped_records, 0u);
 }
 
-// Children measure it, which have not loaded what this process has.
+// Workers measure it, without the libraries that this process has loaded.
 TEST_F(LoadedOpenMpTest, AKernelOfThisProgramIsTunedByChildrenThatWaitPassively) {
   world_.Set("OMP_PROC_BIND", std::nullopt);
   world_.Set("OPENBLAS_THREAD_TIMEOUT", std::nullopt);

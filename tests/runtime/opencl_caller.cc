@@ -61,7 +61,7 @@ class Buffers {
   cl_device_id device_ = nullptr;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;
-  mutable std::vector<std::unique_ptr<char[]>> shifts_;  // Of what the heap hands out next.
+  mutable std::vector<std::unique_ptr<char[]>> shifts_;  // They shift later allocations.
 };
 
 bool Multiply(attune_runtime* runtime, const Buffers& buffers, int64_t size, bool is_round) {
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
               "\nbuilds_in_caller %" PRIu64 "\nbuilds_in_background %" PRIu64 "\n",
               static_cast<int64_t>(took.count()), counters.misses, counters.none, counters.swaps,
               counters.builds_in_caller, counters.builds_in_background);
-  // Who leaves does not wait for what is being compiled.
+  // A program that exits does not wait for compilation.
   if (!waits) {
     (void)std::fflush(stdout);
     std::quick_exit(0);

@@ -1,5 +1,5 @@
-// What a program passes as operands, workspace and queue of a call on an OpenCL device: buffers
-// that the call can use are taken, everything else is refused with a message and without a fault.
+// Operands, workspace and queue of a call on an OpenCL device: buffers that the call can use are
+// taken, everything else is refused with a message and without a fault.
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
@@ -34,7 +34,7 @@ attune_gemm Square(int64_t size) {
   return gemm;
 }
 
-// A product of ones, whose operands a test replaces one by one.
+// A product of ones; each test replaces its operands one by one.
 class OpenClOperands : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -60,7 +60,7 @@ class OpenClOperands : public ::testing::Test {
     if (context_ != nullptr) (void)clReleaseContext(context_);
   }
 
-  // Of ones.
+  // A buffer of ones.
   cl_mem Buffer(cl_mem_flags flags, size_t bytes) {
     std::vector<float> ones(bytes / sizeof(float) + 1, 1);
     buffers_.push_back(
@@ -311,7 +311,7 @@ TEST_F(OpenClOperands, AQueueIsRefused) {
   }
 }
 
-// Addresses are given out again: what was a buffer once is looked at each time.
+// Addresses are given out again: a former buffer is checked each time.
 TEST_F(OpenClOperands, HandlesThatComeAndGoAreCheckedByManyThreads) {
   ASSERT_EQ(Run(), ATTUNE_OK) << attune_last_message();
   std::vector<std::thread> threads;

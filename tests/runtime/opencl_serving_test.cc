@@ -1,4 +1,4 @@
-// Programs on an OpenCL device of which nothing is compiled: nobody waits for its compiler.
+// Programs on an OpenCL device with nothing compiled: no call waits for its compiler.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/runtime_world.h"

@@ -1,5 +1,5 @@
-// The first answer for a shape that is far from all that were tuned: what a model of time expects
-// to be the quickest.
+// The first answer for a shape that is far from all tuned ones: the candidate that a time model
+// expects to be the quickest.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -85,7 +85,7 @@ class Predicted : public ::testing::Test {
     return std::filesystem::directory_iterator(world_.database() + ".models")->path();
   }
 
-  // Of a table in which the quickest takes `factor` times as long as the default.
+  // Fits a table in which the quickest takes `factor` times as long as the default.
   void UseModelOfTable(double factor) {
     const std::filesystem::path table = world_.folder() / "times.csv";
     {
@@ -151,13 +151,13 @@ TEST_F(Predicted, AModelThatDoesNotFitIsRefusedWithAReasonAndTheDefaultServes) {
               HasSubstr("is of library 'fakelib 2.0', and 'fakelib 1.0' is needed"));
 }
 
-// By a model that says so of the library with two threads, which is not true.
+// The model claims this of the library with two threads, which is not true.
 TEST_F(Predicted, WhatIsFarSlowerIsNotRunWhileAProgramIsServed) {
   UseModelOfTable(90);
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, kTimeForAllMs);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
 
-  // Near a tuned one, whose choice it is, it would serve meanwhile and be tried.
+  // Near a tuned problem that has chosen it, it would serve meanwhile and be tried.
   EXPECT_TRUE(Multiply(runtime.get(), kFar));
   EXPECT_TRUE(IsIdle(runtime.get()));
 
@@ -168,7 +168,7 @@ TEST_F(Predicted, WhatIsFarSlowerIsNotRunWhileAProgramIsServed) {
   EXPECT_THAT(output_, HasSubstr("Not run: a model fitted to 48 times expects"));
 }
 
-// What was tried, in that order.
+// The tried candidates, in that order.
 std::vector<std::string> TriedIn(const std::string& database) {
   const auto store = OpenSqlStore(database, {});
   EXPECT_TRUE(store.ok()) << store.status().message();
@@ -184,7 +184,7 @@ std::vector<std::string> TriedIn(const std::string& database) {
   return tried;
 }
 
-// What was measured on a busy machine may leave a model in doubt who is quicker.
+// Measurements on a busy machine may leave a model in doubt which candidate is quicker.
 TEST_F(Predicted, TuningTriesWhatServesMeanwhileBehindTheFirstDefault) {
   UseModelOfTable(0.5);
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
@@ -207,7 +207,7 @@ TEST_F(Predicted, AModelThatIsOfNoUseIsFittedAgainAsTheBackgroundTunes) {
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, 100);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
 
-  // After eight it looks for what has grown, before it answers about the ninth.
+  // After eight it looks for grown files, before it answers about the ninth.
   for (const int64_t size : {5, 6, 7, 9, 10, 11, 13, 14, 15}) {
     EXPECT_TRUE(Multiply(runtime.get(), size));
   }

@@ -1,4 +1,4 @@
-// The call that tests of the run time make, in this process and in others.
+// The call that tests of the runtime make, in this process and in others.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ TEST_F(ProfileInterfaceTest, CallbacksThrowAndPushAndTheJoinPostprocessesOnceBeh
   ASSERT_EQ(joined.exceptions.size(), 2U);
   EXPECT_THROW(std::rethrow_exception(joined.exceptions[0]), std::runtime_error);
   EXPECT_THROW(std::rethrow_exception(joined.exceptions[1]), int);
-  // What was reported is not reported again, and more may be pushed.
+  // Reported work is not reported again, and more may be pushed.
   profiler.Push(Shell("echo TIME:1"));
   EXPECT_THAT(profiler.Join().thrown, IsEmpty());
 }

@@ -30,8 +30,8 @@ constexpr int kOwnThreads = 1;
 #endif
 
 void PrintThreads() {
-  // A thread that was joined stays in the list until the system has taken it apart, which it may
-  // do after it has told who waited.
+  // A joined thread stays in the list until the system has taken it apart, which may happen after
+  // join returns.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   int threads = CountThreads();
   while (threads > kOwnThreads && std::chrono::steady_clock::now() < deadline) {
@@ -53,7 +53,7 @@ void MultiplyOnceMore() {
 
 int main(int argc, char** argv) {
   if (argc != 4 && argc != 5) return 2;
-  // What is registered first is called last.
+  // The first handler registered is called last.
   std::atexit(PrintThreads);
   ::setenv("ATTUNE_POLICY", argv[1], 1);
   attune_options options = ATTUNE_OPTIONS_INIT;
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     if (!attune::Multiply(runtime, 16 + i)) return 1;
   }
   const long milliseconds = std::strtol(argv[3], nullptr, 10);
-  // Whoever waits for the background lets it begin at once.
+  // A program that waits for the background lets it begin at once.
   if (milliseconds >= 0) (void)attune_wait_idle(runtime, milliseconds);
   return 0;
 }

@@ -127,7 +127,7 @@ bool Multiply(attune_runtime* runtime, int64_t size) {
 }
 
 bool IsIdle(attune_runtime* runtime) {
-  // Problems that could not be recorded are an error, and no work that goes on.
+  // Problems that could not be recorded are an error, but no remaining work.
   return attune_wait_idle(runtime, 60'000) != ATTUNE_DEADLINE_EXCEEDED;
 }
 

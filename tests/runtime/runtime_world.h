@@ -1,4 +1,4 @@
-// A user with an empty home, for tests of the run time: nothing outside of a temporary folder is
+// A user with an empty home, for tests of the runtime: nothing outside of a temporary folder is
 // read or written.
 #pragma once
 
@@ -34,14 +34,14 @@ class ScopedVariable {
 // The environment of a test. One at a time.
 class RuntimeWorld {
  public:
-  // `script` is for the fake device, which is what run times use unless told otherwise.
+  // `script` is for the fake device, which runtimes use by default.
   explicit RuntimeWorld(const std::string& script = "");
 
   std::filesystem::path folder() const { return folder_.path(); }
   std::string database() const { return (folder_.path() / "attune.db").string(); }
 
-  // Has run times load a copy of the plug-in in the world's folder, for whoever may not read where
-  // it was built.
+  // Makes runtimes load a copy of the plug-in in the world's folder, for users without access to
+  // the build folder.
   void CopyPlugin();
   // Sets a variable until the end of the test.
   void Set(const char* name, const std::optional<std::string>& value);
@@ -51,17 +51,17 @@ class RuntimeWorld {
   std::vector<std::unique_ptr<ScopedVariable>> variables_;
 };
 
-// What a run time told its listener, until its end: made before it, so that it goes after it.
-// Thread-safe.
+// The events that a runtime sent to its listener, until its end: made before it, so that it goes
+// after it. Thread-safe.
 class EventLog {
  public:
   void Listen(attune_runtime* runtime);
   int Count(attune_event event) const;
-  // Of the first event of this kind; empty if there was none.
+  // From the first event of this kind; empty if there was none.
   std::string Message(attune_event event) const;
-  // Of the last event of this kind that had one; empty if there was none.
+  // From the last event of this kind that had one; empty if there was none.
   std::string Candidate(attune_event event) const;
-  // Whether the candidate or the message of any event has `text` in it.
+  // True if the candidate or the message of any event contains `text`.
   bool Mentions(const std::string& text) const;
 
  private:
@@ -77,7 +77,7 @@ class EventLog {
   std::vector<Event> events_;
 };
 
-// Lines that run times have for the user.
+// Messages of runtimes for the user.
 class MessageLog {
  public:
   // `policy` with these lines kept.
@@ -97,7 +97,7 @@ struct RuntimeDeleter {
 using RuntimeHandle = std::unique_ptr<attune_runtime, RuntimeDeleter>;
 
 // For tests of which candidate was found: all of the fake device's are measured, however slowly the
-// children of the tuner run on a busy machine.
+// workers of the tuner run on a busy machine.
 inline constexpr int64_t kTimeForAllMs = 30'000;
 
 // Null if it cannot be created; attune_last_message() says why.
@@ -107,7 +107,7 @@ RuntimeHandle MakeRuntime(const attune_options& options);
 // A product of size x size matrices of ones through `runtime`. False if the call fails or its
 // result is wrong.
 bool Multiply(attune_runtime* runtime, int64_t size);
-// Whether the background has nothing to do within a minute.
+// True if the background is idle within a minute.
 bool IsIdle(attune_runtime* runtime);
 attune_counters CountersOf(attune_runtime* runtime);
 
@@ -121,7 +121,7 @@ std::vector<pid_t> ChildrenCalled(const std::string& name);
 // Processes of any parent that are called `name` and have `word` among their arguments.
 std::vector<pid_t> ProcessesCalled(const std::string& name, const std::string& word);
 
-// A process with a run time of its own.
+// A process with a runtime of its own.
 class CallerProcess {
  public:
   // Multiplies once (runtime_caller.cc).
@@ -131,7 +131,7 @@ class CallerProcess {
   CallerProcess(const CallerProcess&) = delete;
   CallerProcess& operator=(const CallerProcess&) = delete;
   ~CallerProcess();
-  // What it printed as "name value" lines, when it has ended; empty if it failed.
+  // Its output of "name value" lines, when it has ended; empty if it failed.
   std::map<std::string, int64_t> Wait();
   // Kills it, and returns when it is gone.
   void Kill();

@@ -1,4 +1,4 @@
-// What a call gets, and what happens behind it, under each policy.
+// The results of calls, and the background work behind them, under each policy.
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -236,7 +236,7 @@ TEST(Serving, RecordedProblemsAreInAFileBesideTheDatabaseUntilItIsOpened) {
   EXPECT_THAT(Explanation(runtime.get(), "gemm@1{m=16,n=16,k=16,align=4}"),
               HasSubstr(world.database() + ".spool-"));
   EXPECT_EQ(ProblemsUnder(world.database(), "recorded"), 200u);
-  // Also while the program goes on.
+  // Also while the program continues.
   ASSERT_TRUE(Multiply(runtime.get(), 201));
   runtime = nullptr;
   EXPECT_EQ(ProblemsUnder(world.database(), "recorded"), 201u);
@@ -264,7 +264,7 @@ TEST(Serving, AShapeThatWasCalledStallsNoMore) {
   arguments.a = arguments.b = ones.data();
   arguments.c = c.data();
 
-  // Whether or not the tuning finds anything that wins.
+  // Independent of whether the tuning finds a winner.
   world.Set("ATTUNE_TUNER", "/nowhere");
   ASSERT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_OK);
 

@@ -1,5 +1,5 @@
-// Structs of programs that were compiled with an older or a later header, and structs whose size
-// was never set.
+// Structs of programs that were compiled with an older or a later header, and structs without a
+// size.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,8 +21,7 @@ using testing::HasSubstr;
 constexpr size_t kCapacity = 2;
 constexpr auto kCanary = std::byte{0x5a};
 
-// An array of solutions as a program has it whose struct is `struct_size` bytes long, with canaries
-// behind it.
+// An array of solutions for a program with structs of `struct_size` bytes, with canaries behind it.
 class Solutions {
  public:
   explicit Solutions(size_t struct_size)
@@ -61,7 +60,7 @@ attune_gemm Square(int64_t size) {
   return gemm;
 }
 
-// Arguments of a product of ones, 8x8x8, whose elements are 8.
+// Arguments of a product of ones, 8x8x8: all its elements are 8.
 struct ProductOfOnes {
   attune_gemm gemm = Square(8);
   std::vector<float> ones = std::vector<float>(64, 1);

@@ -1,4 +1,4 @@
-// What the tunable layer makes of misses and of results, and what it says of them.
+// How the tunable layer handles and reports misses and results.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What the tunable layer serves on the processor is computed right: doubles of every small shape
-// and layout, and the shape that crashed under PyTorch's wildcards.
+// The tunable layer serves right results on the processor: doubles of every small shape and layout,
+// and the shape that crashed under PyTorch's wildcards.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -27,7 +27,7 @@ struct Form {
   double beta = 0;
 };
 
-// A product of whole numbers, so that it is exact in whatever order it is summed.
+// A product of whole numbers, so that it is exact in any order of summation.
 class DoubleProduct {
  public:
   DoubleProduct(int64_t m, int64_t n, int64_t k, const Form& form) : form_(form) {
@@ -56,7 +56,7 @@ class DoubleProduct {
     }
   }
 
-  // Of the problem, which several structs may say where a size is 1.
+  // The problem's text; several structs may stand for it where a size is 1.
   std::string Text() const {
     char* text = nullptr;
     const int beta_class = form_.beta == 0 ? 0 : form_.beta == 1 ? 1 : 2;
@@ -97,7 +97,7 @@ class DoubleProduct {
     }
     const auto c = static_cast<size_t>(batch * gemm_.stride_c + i + j * gemm_.ldc);
     expected_[c] = sum + form_.beta * before_[c];
-    // Nobody reads what is multiplied by no beta.
+    // With beta 0 the output is not read.
     if (form_.beta == 0) before_[c] = std::numeric_limits<double>::quiet_NaN();
   }
 
@@ -202,7 +202,7 @@ TEST_F(TunableRuntime, TheShapeThatCrashedInProductionIsServedByDefault) {
   EXPECT_TRUE(std::all_of(c.begin(), c.end(), [](float value) { return value == 11'088; }));
   EXPECT_EQ(CountersOf(runtime.get()).by_provenance[ATTUNE_FROM_DEFAULT], 1u);
   EXPECT_EQ(TunableCountersOf(runtime.get()).misses, 1);
-  // The line serves what it is of.
+  // The line serves its own problem.
   attune_plan* plan = nullptr;
   ASSERT_EQ(
       attune_plan_text(runtime.get(), "gemm@1{m=2048,n=2048,k=11089,ta=t}", ATTUNE_NO_LIMIT, &plan),

@@ -1,4 +1,4 @@
-// The switches of TunableOp's kind on libattune.so: what they ask for is what the database shows.
+// The switches of TunableOp's kind on libattune.so: the database shows their effect.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -131,10 +131,10 @@ TEST_F(TunableRuntime, AsManyOfALibrarysListAreTriedAsAreAskedFor) {
 
   TuneInline(16);
 
-  // And what the library does by default; fewer if the machine is busy.
+  // And the library's default; fewer if the machine is busy.
   EXPECT_LE(listed_tried(), 3u + 1u);
   EXPECT_THAT(Sets().front().set.environment, Contains(Pair("tuning.max_listed", "3")));
-  // What only the device's library lists serves as anything else does.
+  // A candidate that only the device's library lists serves as any other does.
   EXPECT_THAT(Results(), HasSubstr(",fake.listed"));
   const RuntimeHandle serving = MakeRuntime(ATTUNE_NEVER);
   ASSERT_TRUE(Multiply(serving.get(), 16)) << attune_last_message();

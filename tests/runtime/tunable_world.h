@@ -1,4 +1,4 @@
-// A world with the tunable layer on, and what tests of it look at.
+// A world with the tunable layer on, and the state that its tests check.
 #pragma once
 
 #include <algorithm>

@@ -31,8 +31,8 @@ constexpr const char* kSlowScript = "fake.tiled fault=slow_load delay_ms=3000";
 pid_t AwaitTuner(const RuntimeWorld& world, pid_t other_than = -1) {
   const auto give_up = Clock::now() + std::chrono::seconds(30);
   while (Clock::now() < give_up) {
-    // What was started is our child and ends at once; the tuner is what it leaves behind.
-    // One that comes or goes between two looks is not taken for it.
+    // The started process is our child and ends at once; it leaves the tuner behind. A process that
+    // comes or goes between two looks is not taken for it.
     const std::vector<pid_t> running = ProcessesCalled("attune-tuner", world.database());
     const std::vector<pid_t> starters = ChildrenCalled("attune-tuner");
     const std::vector<pid_t> still_running = ProcessesCalled("attune-tuner", world.database());
@@ -171,7 +171,7 @@ TEST(TunerFaults, AProgramThatReapsOurChildDoesNotMakeUsKillAStranger) {
   RuntimeWorld world(kSlowScript);
   RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  // Its children are gone when they end: nobody may wait for them.
+  // Its children are gone when they end, and cannot be waited for.
   struct sigaction ignore {};
   struct sigaction before {};
   ignore.sa_handler = SIG_IGN;

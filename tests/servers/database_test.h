@@ -1,4 +1,4 @@
-// Tests of what is kept in a database, over each kind of database.
+// Tests of databases, over each kind of database.
 #pragma once
 
 #include <filesystem>
@@ -21,13 +21,14 @@ enum class DatabaseKind { kSqlite, kPostgres, kMaria };
 std::vector<DatabaseKind> DatabaseKinds();
 std::string NameOfKind(const ::testing::TestParamInfo<DatabaseKind>& info);
 
-// What a program that talks to servers opens databases with.
+// The database options of a program that talks to servers.
 SqlStoreOptions OptionsForServers();
 
 // A new, empty database of `kind`; a file in `folder`. kNotFound if its server is not installed.
 Result<std::string> NewDatabase(DatabaseKind kind, const std::filesystem::path& folder);
 
-// Each test has a database of its own. Where a server is not installed it is skipped, and says so.
+// Each test has a database of its own. If a server is not installed, the test is skipped with a
+// message.
 class DatabaseTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
   void SetUp() final;
@@ -38,7 +39,7 @@ class DatabaseTest : public ::testing::TestWithParam<DatabaseKind> {
   const std::string& url() const { return url_; }
   // The database over connections of its own.
   std::shared_ptr<SqlDatabase> Open() const;
-  // One connection, for what no store does.
+  // One connection, for operations that no store has.
   std::unique_ptr<sql::Connection> Connect() const;
 
   TemporaryFolder folder_;

@@ -46,7 +46,7 @@ void NatsServer::Kill() { KillServer(pid_); }
 
 void NatsServer::Stop() {
   ::kill(pid_, SIGSTOP);
-  // It goes on for a moment.
+  // It still runs for a moment.
   ::waitpid(pid_, nullptr, WUNTRACED);
 }
 

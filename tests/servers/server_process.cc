@@ -35,7 +35,7 @@ struct Person {
   gid_t group = 0;
 };
 
-// Whom servers run as: `nobody`, if this is root.
+// The user that runs servers: `nobody`, if this is root.
 std::optional<Person> Unprivileged() {
   if (::geteuid() != 0) return std::nullopt;
   const passwd* nobody = ::getpwnam("nobody");
@@ -50,8 +50,8 @@ sockaddr_in AddressOf(const std::string& address, uint16_t port) {
   return found;
 }
 
-// In memory, where that has room for several servers; a disk takes seconds to make what MariaDB
-// begins with.
+// In memory, where that has room for several servers; a disk takes seconds to make MariaDB's
+// initial files.
 std::filesystem::path FolderForServers() {
   constexpr const char* kMemory = "/dev/shm";
   constexpr uint64_t kRoomBytes = uint64_t{4} << 30;
@@ -164,7 +164,7 @@ bool Answers(uint16_t port, const std::string& at) {
 
 void KillServer(pid_t& pid) {
   if (pid <= 0) return;
-  // Those of PostgreSQL that serve a connection are sessions of their own, and finish a statement.
+  // PostgreSQL's processes for connections are sessions of their own, and finish a statement.
   VisitDescendants(pid, [](pid_t child) { ::kill(child, SIGKILL); });
   ::kill(-pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);

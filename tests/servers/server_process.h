@@ -1,4 +1,4 @@
-// Processes of servers that tests start, whatever they serve.
+// Server processes of any kind that tests start.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,20 @@
 
 namespace attune {
 
-// The path of a server's program, also where Debian puts what is not for people's PATH; empty if it
-// is not installed.
+// The path of a server's program, also where Debian puts programs outside of PATH; empty if it is
+// not installed.
 std::string FindServerProgram(const std::string& name);
 
-// Where servers listen if nobody says otherwise.
+// The default address of servers.
 inline constexpr const char* kLoopback = "127.0.0.1";
 
-// A port of `address` that nobody has now and no outgoing connection is given later.
+// A port of `address` that is free and that no outgoing connection gets later.
 Result<uint16_t> FreePort(const std::string& address = kLoopback);
-// Whether somebody accepts connections there.
+// True if connections are accepted there.
 bool Answers(uint16_t port, const std::string& address = kLoopback);
 
-// A new folder that belongs to whom servers run as: the user `nobody`, if this is root. In TMPDIR
-// if that is set, else in memory, where that has room.
+// A new folder that belongs to the user that runs servers: `nobody`, if this is root. In TMPDIR if
+// that is set, else in memory, where that has room.
 Result<std::filesystem::path> NewServerFolder();
 // Gives them a file, too.
 Status GiveToServer(const std::filesystem::path& path);
@@ -37,7 +37,7 @@ pid_t SpawnServer(const std::vector<std::string>& words, const std::filesystem::
 int RunToItsEnd(const std::vector<std::string>& words, const std::filesystem::path& folder);
 // As `kill -9` does it, and makes `pid` -1. Nothing if it is that already.
 void KillServer(pid_t& pid);
-// The end of what a server in `folder` said.
+// The end of the log of a server in `folder`.
 std::string EndOfLog(const std::filesystem::path& folder);
 
 }  // namespace attune

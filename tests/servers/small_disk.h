@@ -1,4 +1,4 @@
-// A disk that is small, for tests of what happens when it is full.
+// A small disk, for tests of full disks.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace attune {
 
-// A tmpfs in a folder of its own that belongs to whom servers run as. Gone with this object.
+// A tmpfs in a folder of its own that belongs to the user that runs servers. Gone with this object.
 class SmallDisk {
  public:
   // kUnavailable where none can be mounted, with the reason.

@@ -18,7 +18,8 @@ class TestCertificates {
   TestCertificates(TestCertificates&& other) noexcept;
   TestCertificates& operator=(TestCertificates&&) = delete;
 
-  // What clients trust, what the server shows, and its key, which whom servers run as may read.
+  // The authority that clients trust, the server's certificate, and its key, readable to the user
+  // that runs servers.
   std::string authority() const { return folder_ / "authority.pem"; }
   std::string certificate() const { return folder_ / "certificate.pem"; }
   std::string key() const { return folder_ / "key.pem"; }

@@ -13,8 +13,8 @@
 namespace attune {
 
 // Network namespaces that are joined by a bridge in another one. They are gone once this object and
-// what was started in them are. For one thread, which is on the machine itself but within On() and
-// after Enter().
+// the processes started in them are. For one thread, which is on the machine itself except within
+// On() and after Enter().
 class TestNetwork {
  public:
   // kUnavailable where namespaces cannot be made, with the reason.
@@ -24,15 +24,15 @@ class TestNetwork {
   TestNetwork& operator=(const TestNetwork&) = delete;
 
   static std::string AddressOf(size_t host);
-  // What `body` starts and connects is on that host.
+  // Processes and connections that `body` starts are on that host.
   Status On(size_t host, const std::function<Status()>& body);
   // This thread is on that host from here on.
   Status Enter(size_t host);
 
-  // Nobody hears the host, and it hears nobody, until it is joined again.
+  // Disconnects the host from all others until it is joined again.
   Status Cut(size_t host);
   Status Join(size_t host);
-  // Two hosts hear everybody but each other.
+  // Disconnects two hosts from each other only.
   Status Part(size_t one, size_t other);
   Status Meet(size_t one, size_t other);
 

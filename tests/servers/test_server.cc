@@ -104,7 +104,7 @@ Status TestServer::Prepare() {
   return Internal(fmt::format("'{}' failed: {}", words.front(), Log()));
 }
 
-// At its start MariaDB removes the tables of whoever else has the same folder for them.
+// At its start MariaDB removes the tables of other servers with the same folder for them.
 std::string TestServer::TemporaryFolder() const { return "--tmpdir=" + folder_.string(); }
 
 std::string TestServer::DataFolder() const {
@@ -151,8 +151,8 @@ std::vector<std::string> TestServer::Command() const {
                "--socket=" + (folder_ / "socket").string(),
                "--pid-file=" + (folder_ / "pid").string(), "--innodb-buffer-pool-size=64M",
                "--skip-log-bin",
-               // Each table that is made would otherwise wait for the disk several times. What was
-               // committed is with the system, so that a killed server still has it.
+               // Each new table would otherwise wait for the disk several times. Committed data is
+               // with the system, so that a killed server still has it.
                "--debug-no-sync", "--innodb-flush-method=nosync",
                "--innodb-flush-log-at-trx-commit=2", "--sync-frm=OFF"};
       if (terms_.certificates == nullptr) break;
@@ -229,7 +229,7 @@ Status TestServer::RunAs(const std::string& user, const std::string& password,
 
 Status TestServer::AdministerByFile(const std::filesystem::path& sql, const std::string& database) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(sql));
-  // Where whom servers run as may read it.
+  // A folder in which the user that runs servers can read it.
   const std::string copy = folder_ / "administer.sql";
   ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(copy, text));
   ATTUNE_RETURN_IF_ERROR(GiveToServer(copy));
@@ -282,7 +282,7 @@ Result<std::string> TestServer::NewDatabase(const std::string& wanted) {
 std::string TestServer::Log() const { return EndOfLog(folder_); }
 
 Result<TestServer*> SharedServer(ServerKind kind) {
-  // Started once, whatever came of it, and ended with the process.
+  // Started once, whether it succeeds or not, and ended with the process.
   static std::array<std::optional<Result<std::unique_ptr<TestServer>>>, 2> servers;
   auto& server = servers[static_cast<size_t>(kind)];
   if (!server.has_value()) server.emplace(TestServer::Start(kind));

@@ -20,7 +20,7 @@ enum class ServerKind { kPostgres, kMaria };
 // How a server is reached.
 struct TestServerTerms {
   std::string address = "127.0.0.1";
-  // With them nobody connects but by TLS. Borrowed.
+  // With them only TLS connections are accepted. Borrowed.
   const TestCertificates* certificates = nullptr;
   std::string data_folder = {};  // Instead of one beside its log; empty, and the server's own.
 };
@@ -30,8 +30,8 @@ struct TestServerTerms {
 // tests lose nothing but time. It ends with this object, and with the process. Not thread-safe.
 class TestServer {
  public:
-  // The user of databases, who owns what NewDatabase makes, and the password of it. It has what
-  // connection strings and SQL are broken by.
+  // The user of databases, the owner of everything NewDatabase makes, and its password. The
+  // password contains characters that break connection strings and SQL.
   static constexpr const char* kUser = "attune";
   static constexpr const char* kPassword = "it's \"pass\\word\" %41 & more";
 
@@ -44,7 +44,7 @@ class TestServer {
 
   // As `kill -9` does it.
   void Kill();
-  // Whether its process is gone: killed, or by a fault of its own.
+  // True if its process is gone: killed, or by a fault of its own.
   bool IsGone();
   // On the same data and the same port, once it answers.
   Status Run();
@@ -56,7 +56,7 @@ class TestServer {
   Result<std::string> NewDatabase(const std::string& name = "");
   // Runs `sql` as the administrator, in `database` or in the server's own.
   Status Administer(const std::string& sql, const std::string& database = "");
-  // Runs it as somebody else.
+  // Runs it as another user.
   Status RunAs(const std::string& user, const std::string& password, const std::string& sql,
                const std::string& database);
   // Runs the file `sql` as the administrator by the server's own client, as people do it.

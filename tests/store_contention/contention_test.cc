@@ -1,6 +1,6 @@
-// Many processes with many threads append to one database while some of them are killed: what was
-// acknowledged is there, nothing is half, nobody waits long for the write lock, and who reads the
-// index waits for nobody.
+// Many processes with many threads append to one database while some of them are killed:
+// acknowledged data is there, nothing is half, no writer waits long for the lock, and readers of
+// the index never wait.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ struct Load {
   int kills = 0;  // Each replaces the process by a new one with other seeds.
 };
 
-// What the workers said.
+// Reports of the workers.
 struct Findings {
   std::map<std::string, size_t> acknowledged;  // Trials by set.
   std::vector<int64_t> waits_ns;
@@ -296,7 +296,7 @@ TEST(StoreContention, ALookupNeedsNoneOfTheLocksThatWritersTake) {
   impatient.busy_timeout = std::chrono::milliseconds(1);
   const auto store = OpenSqlStore(database, impatient);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
-  // Who writes waits in vain.
+  // Writers wait in vain.
   ASSERT_EQ((*store)->AddProblems("tag", SampleProblems(1)).code(), StatusCode::kUnavailable);
   ASSERT_EQ(TurnFile::Take(IndexPathOf(database), 0).status().code(), StatusCode::kUnavailable);
 

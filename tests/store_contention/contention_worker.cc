@@ -33,13 +33,13 @@ int64_t NowNs() {
 }
 
 void Say(const std::string& line) {
-  // Shorter than what a pipe takes at once.
+  // Short enough for a pipe to take it at once.
   (void)!::write(STDOUT_FILENO, line.data(), line.size());
 }
 
 void NoteWriteLock(int64_t waited_ns) { Say(fmt::format("wait {}\n", waited_ns)); }
 
-// As a run time does it: by the mapped file, which needs no lock.
+// As a runtime does it: by the mapped file, which needs no lock.
 Status LookUp(const std::string& database, int64_t problem_index) {
   const int64_t begin_ns = NowNs();
   ATTUNE_ASSIGN_OR_RETURN(const auto index, ChoiceIndex::Open(IndexPathOf(database)));

@@ -1,4 +1,4 @@
-// What the workers of this folder may look up.
+// Problems for the workers of this folder to look up.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Real processes, really killed: what was acknowledged is there, and nothing half.
+// Real processes, really killed: acknowledged data is there, and nothing half.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

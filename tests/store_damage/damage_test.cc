@@ -1,5 +1,5 @@
 // A thousand random changes of a field, and a thousand of a byte: each is reported, with its place,
-// or was harmless: everything that can be read is what was written.
+// or was harmless: everything that can be read equals the written data.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -53,7 +53,7 @@ struct Content {
   std::vector<SessionContent> sessions;
   std::vector<GoldenVersion> golden;
   std::vector<std::vector<GoldenEntry>> golden_entries;
-  std::vector<std::vector<TrialFigure>> figures;  // Of each set.
+  std::vector<std::vector<TrialFigure>> figures;  // By set.
 
   friend bool operator==(const Content&, const Content&) = default;
 };
@@ -150,7 +150,7 @@ class StoreDamageTest : public ::testing::Test {
     }
   }
 
-  // Two sessions with networks, solvers, jobs and sets, and two golden versions of what they found.
+  // Two sessions with networks, solvers, jobs and sets, and two golden versions of their results.
   void FillSessions() {
     Random random(5);
     const auto database = *OpenSqlDatabase(path_);
@@ -224,7 +224,7 @@ class StoreDamageTest : public ::testing::Test {
               Status::Ok());
   }
 
-  // Makes the file `bytes`, with nothing left of what was beside it.
+  // Makes the file `bytes`, and removes the files beside it.
   void Write(const std::string& bytes) {
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
     std::ofstream(path_, std::ios::binary) << bytes;
@@ -255,13 +255,13 @@ bool IsOfFigures(const sql::Table& table) {
   return table.name == sql::FigureTable().name || table.name == sql::FigureCountTable().name;
 }
 
-// What can be built again is read alone, and storage/sql/artifact_store_test.cc damages it.
+// Data that can be rebuilt is only read; storage/sql/artifact_store_test.cc damages it.
 bool IsOfArtifacts(const sql::Table& table) {
   return table.name == sql::ArtifactTable().name || table.name == sql::ArtifactChunkTable().name ||
          table.name == sql::BuiltKernelTable().name;
 }
 
-// Figures, of which there came to be some later, apart: what is drawn of the others stays the same.
+// Metrics, to which some were added later, apart: the random draws of the others stay the same.
 std::vector<Field> FieldsOf(bool figures) {
   std::vector<Field> fields;
   if (!figures) fields = {{"migration", "version", "version"}, {"migration", "name", "version"}};
@@ -289,7 +289,7 @@ std::string RandomExpression(const std::string& column, Random& random) {
       fmt::format("substr({0}, 1, {1} % max(1, length({0})))", column, number),
       fmt::format("replace({}, '{}', '{}')", column, number % 10, (number + 1) % 10),
       fmt::format("upper({})", column),
-      // Of the same row every time: a failure has to be there again in the next run.
+      // Always the same row: a failure must recur in the next run.
       fmt::format("(SELECT {0} FROM (SELECT * FROM @) ORDER BY id DESC LIMIT 1)", column),
   };
   return kExpressions[random.Below(std::size(kExpressions))];
@@ -315,7 +315,7 @@ bool ChangeField(sql::Connection& connection, const Field& field, Random& random
   return status.ok() && before.ok() && after.ok() && *before != *after;
 }
 
-// What `changes` of single fields come to, one after the other.
+// The result of `changes` of single fields, one after the other.
 void StoreDamageTest::ChangeFields(bool figures, int changes) {
   const std::vector<Field> fields = FieldsOf(figures);
   Random random(20261121);

@@ -1,4 +1,4 @@
-// The C functions over a context that stands for a whole run time.
+// The C functions over a context that stands for a whole runtime.
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -16,7 +16,7 @@ struct attune_runtime {
 
 namespace attune {
 
-// What the run time's library defines for all of the C interface.
+// Functions that the runtime's library defines for all of the C interface.
 Result<TunableContext*> ContextOf(attune_runtime& owner) { return &owner.tunable.context(); }
 attune_code Fail(const Status& status) { return static_cast<attune_code>(status.code()); }
 Status CopyOut(const std::string& text, char** out) {

@@ -69,7 +69,7 @@ class CountedBuffer final : public Buffer {
   std::atomic<int>& live_;
 };
 
-// Another device, whose buffers are counted.
+// Wraps a device and counts its buffers.
 class CountingDevice final : public Device {
  public:
   CountingDevice(std::unique_ptr<Device> device, std::atomic<int>& live)

@@ -48,7 +48,7 @@ class TemporaryFolder {
 // Variables that enable everything and put the files into `folder`.
 ProcessVariables VariablesIn(const TemporaryFolder& folder, ProcessVariables more = {});
 
-// The device, the tuner and what a context asks of them.
+// The device, the tuner and their requests from a context.
 class FakeTunable {
  public:
   explicit FakeTunable(const ProcessVariables& variables, int ordinal = 0,
@@ -56,7 +56,7 @@ class FakeTunable {
   ~FakeTunable();
 
   TunableContext& context() { return *context_; }
-  // Ends the context as the end of a run time does.
+  // Ends the context as the end of a runtime does.
   void End() { context_.reset(); }
   const SolverList& solvers() const { return backend_->solvers(); }
   Device& device() { return *device_; }
@@ -64,15 +64,15 @@ class FakeTunable {
   // Buffers of the device that were allocated and not given back.
   int live_buffers() const { return live_buffers_; }
   Candidate DefaultOf(const Problem& problem) const;
-  // What was measured, in order.
+  // The measured sets, in order.
   std::vector<RecordedSet> Sets();
 
-  // What `candidate` computes from fixed data: the whole span of the output, of which gaps hold -1
-  // and, if the problem does not read it, elements hold NaN before.
+  // The result of `candidate` for fixed data: the whole span of the output. Its gaps hold -1 before
+  // and, if the problem does not read it, its elements hold NaN.
   std::vector<float> Run(const Problem& problem, const Candidate& candidate);
   // The same by three loops.
   static std::vector<float> Expected(const Gemm& gemm);
-  // What a dispatcher serves with the context's choices over no records.
+  // The answer of a dispatcher with the context's choices over no records.
   Result<Serving> Serve(const Problem& problem);
 
  private:
@@ -91,7 +91,7 @@ class FakeTunable {
   std::mutex tuner_mutex_;
 };
 
-// Whether `actual` is `expected` within float rounding of sums of this length; NaN is itself.
+// True if `actual` is `expected` within float rounding of sums of this length; NaN is itself.
 ::testing::AssertionResult IsClose(std::span<const float> expected, std::span<const float> actual);
 
 // Op and params of every result line, as "op,params".

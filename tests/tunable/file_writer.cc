@@ -1,5 +1,5 @@
 // A process to be killed: appends results and untuned problems to files that others append to, and
-// says on standard output which it was told are there.
+// prints on standard output those that were acknowledged.
 //
 //   file_writer RESULTS UNTUNED WRITER FIRST
 #include <unistd.h>

@@ -20,7 +20,7 @@ Status Add(const Arguments& arguments) {
   return Status::Ok();
 }
 
-// What `run` makes of 2 and 3 as a solver.
+// The result of `run` for 2 and 3 as a solver.
 template <class Run>
 float RunWrapped(Run run) {
   const TemporaryFolder folder;
@@ -136,8 +136,8 @@ TEST(OrtAcceptance, DisabledWithManualSelection) {
 }
 
 TEST(OrtAcceptance, HandleInplaceUpdate) {
-  // A tuning runs every candidate many times over one output that it reads; what is timed and
-  // verified must not feed on what the run before left there.
+  // A tuning runs every candidate many times over one output that it reads; timing and verification
+  // must not use values that the run before left there.
   const TemporaryFolder folder;
   FakeTunable tunable(VariablesIn(folder));
   const Problem problem = ProblemOf("gemm@1{m=8,n=8,k=8,beta=other}");
@@ -148,7 +148,7 @@ TEST(OrtAcceptance, HandleInplaceUpdate) {
   ASSERT_TRUE(hit);
   EXPECT_TRUE(
       IsClose(FakeTunable::Expected(problem.Get<Gemm>()), tunable.Run(problem, hit->candidate)));
-  // Nobody was refused for what another one left, and there was something to compare.
+  // No candidate was refused because of data that another one left, and some were compared.
   size_t timed = 0;
   for (const RecordedSet& set : tunable.Sets()) {
     for (const Record& record : set.records) {

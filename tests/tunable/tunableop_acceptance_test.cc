@@ -103,7 +103,7 @@ TEST(TunableOpAcceptance, CublasltRequestedAlgoCount) {
   EXPECT_EQ(count("1"), 1);
   EXPECT_EQ(count("0"), 1);
   EXPECT_EQ(count("-7"), 1);
-  // Two of the library's list, and what it does by default.
+  // Two of the library's list, and its default.
   EXPECT_EQ(count("2"), 2);
   ASSERT_TRUE(tunable.context().TuneMiss(ProblemOf(kSmall)).ok());
   EXPECT_EQ(ConfigsTried(tunable, "fake.listed").size(), 3u);
@@ -302,7 +302,7 @@ TEST(TunableOpAcceptance, RowwiseScaledGemmNumerics) {
 
   ASSERT_TRUE(hit);
   EXPECT_EQ(hit->candidate, tunable.DefaultOf(problem));
-  // What the override serves is right, as what a tuning finds is.
+  // The override serves a right result, as a tuning does.
   EXPECT_TRUE(
       IsClose(FakeTunable::Expected(problem.Get<Gemm>()), tunable.Run(problem, hit->candidate)));
   tunable.context().Clear();
@@ -467,7 +467,7 @@ TEST(TunableOpAcceptance, TuningMeasurementMode) {
   EXPECT_EQ(context.Set(TunableVariable::kTuningMeasurementMode, "stopwatch").code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(Name(context.settings().measurement_mode), "kernel_profile");
-  // Neither it nor the flush asks anything of a tuning, which goes on as ever.
+  // Neither it nor the flush changes a tuning.
   const TuningTerms before = TermsOf(FakeTunable(VariablesIn(folder)).context());
   EXPECT_TRUE(context.Set(TunableVariable::kIcacheFlushEnabled, "0").ok());
   EXPECT_EQ(TermsOf(context), before);

@@ -1,4 +1,4 @@
-// Those of PyTorch's tests on TunableOp that record first and tune off line.
+// PyTorch's tests of TunableOp that record first and tune off line.
 #include <atomic>
 #include <filesystem>
 #include <set>

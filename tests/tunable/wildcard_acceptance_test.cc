@@ -17,7 +17,7 @@ using testing::Not;
 struct Operation {
   const char* name;
   const char* op;
-  const char* fields;    // Of the problem, after m, n and k.
+  const char* fields;    // In the problem, after m, n and k.
   const char* wildcard;  // With M dynamic in the caller's row-major frame: N in that of BLAS.
 };
 constexpr Operation kOperations[] = {

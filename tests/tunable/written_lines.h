@@ -1,4 +1,4 @@
-// What the processes of file_processes_test.cc write, so that the test knows what has to be there.
+// The lines that the processes of file_processes_test.cc write and the test expects.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ const char* const kProblems[] = {
     // Long sums of few results: worth being split.
     "gemm@1{m=33,n=17,k=1031,bias=column,act=gelu,beta=other}",
     "gemm@1{m=33,n=17,k=1031,ta=t,type=bf16,ctype=bf16}",
-    // Of integers, in the order that tensor cores take, and with what libraries have no words for.
+    // Integers, in the order that tensor cores take, and with options that libraries lack.
     "gemm@1{m=32,n=16,k=64,ta=t,type=i8,ctype=i32}",
     "gemm@1{m=32,n=16,k=64,ta=t,batch=2,alpha=other,beta=other,type=i8,ctype=i32}",
     "gemm@1{m=33,n=17,k=65,type=i8,ctype=i32,bias=column,act=relu,beta=one}",
@@ -166,8 +166,8 @@ class Bench {
     return bench;
   }
 
-  // Some of what the solver lists on the device: the first, and as many others from all over the
-  // list.
+  // Some of the configs that the solver lists on the device: the first, and as many others from all
+  // over the list.
   Result<std::vector<Config>> ListedConfigs(const Solver& solver, size_t samples) {
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> listed, solver.ListOn(*device_, problem_));
     if (listed.empty()) return listed;
@@ -177,7 +177,7 @@ class Bench {
     return configs;
   }
 
-  // Whether the library behind `solver` refuses the problem: it lists no config, and its own answer
+  // True if the library behind `solver` refuses the problem: it lists no config, and its own answer
   // is unsupported.
   bool IsRefused(const Solver& solver, const Config& standard) {
     if (!solver.traits().listed_on_device || solver.traits().instant) return false;
@@ -189,7 +189,7 @@ class Bench {
     return loaded.code() == StatusCode::kUnsupported && !loaded.message().empty();
   }
 
-  // What is wrong with this config, as a sentence; nothing if all is well.
+  // The fault of this config, as a sentence; nothing if all is well.
   std::optional<std::string> Try(const Solver& solver, const Config& config) {
     Result<Artifact> artifact = Build(solver, config);
     if (!artifact.ok()) return "Build: " + artifact.status().ToString();
@@ -219,7 +219,7 @@ class Bench {
     return device_->TimeNs(*executable, operands_->arguments(), {.launches = 2, .cache = cache});
   }
 
-  // Whether it can be captured, and the time of one launch after that was asked.
+  // Tries to capture a launch, and returns the time of one launch after that.
   Result<double> TimeNsAfterCapture(const Solver& solver, const Config& config, Status& captured) {
     ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, Build(solver, config));
     ATTUNE_ASSIGN_OR_RETURN(auto executable, solver.Load(artifact, problem_, config, *device_));
@@ -277,8 +277,8 @@ std::optional<std::string> FirstMistake(const ConformanceCase& tried) {
   return std::nullopt;
 }
 
-// The first listed problem whose special values a config of `solver` loses, among those for which
-// KeepsSpecialValues() is `is_claimed`.
+// The first listed problem for which a config of `solver` loses special values, among those for
+// which KeepsSpecialValues() is `is_claimed`.
 std::optional<std::string> LossInListed(const BackendUnderTest& subject, const Solver& solver,
                                         bool is_claimed) {
   for (const ConformanceCase& tried : CasesOf(subject)) {
@@ -299,7 +299,7 @@ std::optional<std::string> LossInListed(const BackendUnderTest& subject, const S
   return std::nullopt;
 }
 
-// The first random product whose special values a random config of `solver` loses.
+// The first random product for which a random config of `solver` loses special values.
 std::optional<std::string> LossInRandom(const BackendUnderTest& subject, const Solver& solver) {
   const auto device = subject.backend->Open(subject.device);
   if (!device.ok()) return device.status().ToString();
@@ -562,7 +562,7 @@ TEST_P(BackendTest, EverySolverCanBeCapturedOrSaysWhyNotAndRunsOnAfterIt) {
     EXPECT_GT(*time_ns, 0) << Text(solver->id());
     if (captured.ok()) continue;
     EXPECT_GT(captured.message().size(), 10u) << Text(solver->id());
-    // For who reads the results of a GPU: what is left out of graphs.
+    // For readers of a GPU's results: lists solvers that graphs leave out.
     RecordProperty(solver->id().name, captured.message());
   }
 }

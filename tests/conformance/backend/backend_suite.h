@@ -1,5 +1,5 @@
-// What every backend promises, as one suite: backend_suite.cc has the tests, and a file for each
-// backend says whom to run them on.
+// The contract of every backend, as one suite: backend_suite.cc has the tests, and a file for each
+// backend selects the devices to run them on.
 #pragma once
 
 #include <memory>

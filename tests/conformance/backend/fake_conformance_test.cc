@@ -8,7 +8,7 @@ BackendUnderTest Subject(const std::string& script) {
   return {MakeFakeBackend(*FakeScript::Parse(script)), "fake"};
 }
 
-// The suite must notice what it is there for: here is a solver that is wrong, and says so.
+// The suite must notice faults: here is a solver that is wrong, and reports it.
 BackendUnderTest WrongSubject() {
   BackendUnderTest subject = Subject("fake.tiled fault=wrong_result");
   for (const ConformanceCase& tried : CasesOf(subject)) {

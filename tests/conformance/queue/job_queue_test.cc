@@ -1,4 +1,4 @@
-// What every JobQueue must do. Each queue is one line at the end.
+// The contract of every JobQueue. Each queue is one line at the end.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -44,7 +44,7 @@ class QueueWorld {
   virtual void Pass(milliseconds time) = 0;
 };
 
-// Of one process, with a clock of its own.
+// A queue of one process, with a clock of its own.
 class LocalWorld : public QueueWorld {
  public:
   Result<std::shared_ptr<JobQueue>> Open(const QueueTerms& terms) override {
@@ -62,7 +62,7 @@ class LocalWorld : public QueueWorld {
   std::shared_ptr<JobQueue> queue_;
 };
 
-// Over a database in which nothing is to be done, so that all it has is what is published.
+// Over a database without open jobs, so that it only has published ones.
 class DatabaseWorld final : public LocalWorld {
   std::shared_ptr<JobQueue> Make(const QueueTerms& terms,
                                  std::function<int64_t()> now_ns) override {
@@ -89,7 +89,7 @@ class NatsWorld final : public QueueWorld {
     waiting_ = std::shared_ptr<JobQueue>(std::move(*queue));
     return waiting_;
   }
-  // Waits for what does not come.
+  // Waits without expecting anything.
   void Pass(milliseconds time) override {
     EXPECT_THAT(waiting_->Take({"nowhere", kMeasure}, 1, time).value(), IsEmpty());
   }
@@ -124,7 +124,7 @@ class JobQueueTest : public ::testing::TestWithParam<QueueKind> {
     queue_ = *queue;
   }
 
-  // A queue of its own, whose messages come again after `ack_wait`.
+  // A new queue that delivers messages again after `ack_wait`.
   void Begin(milliseconds ack_wait, int64_t most_deliveries = 5) {
     world_ = GetParam().make();
     OpenWith({ack_wait, most_deliveries, milliseconds(120'000)});
@@ -138,7 +138,7 @@ class JobQueueTest : public ::testing::TestWithParam<QueueKind> {
     ASSERT_EQ(*added, std::ssize(ids));
   }
 
-  // What is there now, up to `most`.
+  // The deliveries there now, up to `most`.
   std::vector<Delivery> Take(const Channel& channel, int64_t most, milliseconds wait = kAtOnce) {
     auto taken = queue_->Take(channel, most, wait);
     EXPECT_TRUE(taken.ok()) << taken.error().message();

@@ -1,4 +1,4 @@
-// What every RecordStore must do. Each store is one line at the end.
+// The contract of every RecordStore. Each store is one line at the end.
 #include <filesystem>
 #include <functional>
 #include <limits>
