@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-// In units of the logarithm of the time: at first 65 % more time is taken every third time.
+// In units of the logarithm of the time: at first it accepts a 65 % longer time one time in three.
 constexpr double kFirstTemperature = 0.5;
 constexpr double kLastTemperature = 0.01;
 constexpr double kCooling = 0.98;  // For each answer.

@@ -7,9 +7,9 @@
 
 namespace attune {
 
-// Walks by one parameter at a time. It goes to what is faster, and to what is slower by a factor
-// with a probability that falls with the factor and with the number of answers, so that it leaves
-// local optima early and settles late.
+// Walks by one parameter at a time. It accepts faster configs, and slower ones with a probability
+// that falls with the slowdown and with the number of answers, so that it leaves local optima early
+// and settles late.
 class AnnealingSearcher final : public ProposingSearcher {
  public:
   AnnealingSearcher(const ConfigSpace& space, const SearcherOptions& options)

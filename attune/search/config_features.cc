@@ -10,7 +10,8 @@
 namespace attune {
 namespace {
 
-// Parameters with so many values get a feature for each: below they are one already.
+// Parameters with this many values get a feature for each value: with fewer the rank is one
+// already.
 constexpr size_t kFewestApart = 3;
 constexpr size_t kMostApart = 4;
 constexpr double kMostByte = 255;
@@ -61,7 +62,7 @@ std::vector<double> PowersOfTwo(const std::vector<ParameterValue>& values) {
   return powers;
 }
 
-// Whether `b` never falls where `a` rises: no cut of `b` is none of `a`.
+// True if `b` never falls where `a` rises: every cut of `b` is a cut of `a`.
 bool RisesWith(const std::vector<double>& a, const std::vector<double>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
     for (size_t j = 0; j < a.size(); ++j) {

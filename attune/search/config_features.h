@@ -10,7 +10,7 @@ namespace attune {
 
 // Features of a config for trees, one byte each, in which only the order counts:
 //   - the rank of each parameter's value: numbers by size, words in the order of the author;
-//   - for integers, which power of two divides the value, unless that tells what the rank tells;
+// - for integers, which power of two divides the value, unless that equals the rank;
 //   - for parameters of three or four values, whether it is this one, because words and the numbers
 //     of variants have no order;
 //   - for each pair of parameters with positive numbers, the product: tile sizes times block sizes
@@ -35,7 +35,7 @@ class ConfigFeatures {
   struct Pair {
     size_t first = 0;
     size_t second = 0;
-    float low = 0;    // Of the sum of logarithms.
+    float low = 0;    // Minimum sum of logarithms.
     float scale = 0;  // Bytes for each unit of it.
   };
 
@@ -45,7 +45,7 @@ class ConfigFeatures {
 
   std::vector<Single> singles_;
   std::vector<Pair> pairs_;
-  std::vector<std::vector<float>> logarithms_;  // Of each choice; empty where it has none.
+  std::vector<std::vector<float>> logarithms_;  // By choice; empty if it has none.
 };
 
 // A config as bytes, one for each parameter with a choice, whose differences are distances: numbers
@@ -57,7 +57,7 @@ class ConfigLevels {
 
   size_t size() const { return of_digit_.size(); }
   // The distance of neighbouring values of a parameter, from 0 to 1 for the whole range. It is
-  // larger for parameters of few values: they tell variants apart more often than sizes.
+  // larger for parameters of few values: they distinguish variants more often than sizes.
   float jump(size_t choice) const { return jumps_[choice]; }
   void Write(const Digits& digits, std::vector<uint8_t>& levels) const;
 

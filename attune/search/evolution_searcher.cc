@@ -7,7 +7,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kPopulation = 16;
-// Times the difference of two members.
+// Factor of the difference of two members.
 constexpr double kScale = 0.7;
 constexpr double kCrossover = 0.6;
 

@@ -28,8 +28,8 @@ class EvolutionSearcher final : public ProposingSearcher {
   std::vector<Individual> members_;
   size_t fastest_ = 0;
   size_t next_target_ = 0;
-  std::optional<size_t> target_;                    // Of the last proposal.
-  std::unordered_map<uint64_t, size_t> target_of_;  // What is out, and its target.
+  std::optional<size_t> target_;                    // Target of the last proposal.
+  std::unordered_map<uint64_t, size_t> target_of_;  // Target of each config without an answer.
 };
 
 }  // namespace attune

@@ -13,11 +13,11 @@ namespace {
 // Variance of the noise, in units of that of the targets.
 constexpr float kProcessNoise = 0.02f;
 constexpr float kLeastPivot = 1e-6f;
-// Before anything is known, two points that differ entirely in one coordinate correlate by 0.6.
+// Before the first fit, two points that differ entirely in one coordinate correlate by 0.6.
 constexpr double kFirstWeight = 0.5;
 constexpr double kLowestWeight = 0.02;
 constexpr double kHighestWeight = 8;
-// The logarithm of the prior falls by so much times the square of the doublings of a weight.
+// The logarithm of the prior falls by this factor times the square of the doublings of a weight.
 constexpr double kWeightPenalty = 0.1;
 // Weights that a fit tries to double or halve.
 constexpr int kSteps = 4;

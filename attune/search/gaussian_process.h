@@ -17,9 +17,9 @@ struct ProcessPrediction {
 };
 
 // The covariance of two points is the product over their coordinates of exp(-weight * distance). A
-// weight tells how much the coordinate matters. Fit() learns the weights by a few random steps
-// uphill the marginal likelihood, from where the last Fit() ended. Its time is proportional to the
-// cube of the number of points, that of a prediction to the square. Not thread-safe.
+// weight is the importance of its coordinate. Fit() learns the weights by a few random steps uphill
+// the marginal likelihood, from the end of the last Fit(). Its time is proportional to the cube of
+// the number of points, the time of a prediction to the square. Not thread-safe.
 class GaussianProcess {
  public:
   // `jumps` has the distance, from 0 to 1, of neighbouring values of each coordinate. The distance
@@ -54,13 +54,13 @@ class GaussianProcess {
 
   const std::vector<float> jumps_;
   std::vector<double> weights_;
-  std::vector<float> correlations_;  // Of each coordinate, by the difference of the bytes.
-  size_t count_ = 0;                 // Of points.
+  std::vector<float> correlations_;  // By coordinate and difference of the bytes.
+  size_t count_ = 0;                 // Number of points.
   std::vector<uint8_t> points_;      // Row by row.
   std::vector<float> values_;        // Standardised targets.
   float mean_ = 0;
-  float deviation_ = 1;        // Of the targets.
-  float scale_ = 1;            // Variance of the process, by what the targets show of it.
+  float deviation_ = 1;        // Standard deviation of the targets.
+  float scale_ = 1;            // Variance of the process, estimated from the targets.
   std::vector<float> factor_;  // Lower triangle, row by row.
   std::vector<float> alpha_;
   std::vector<float> column_;  // Working memory.

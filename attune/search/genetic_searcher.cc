@@ -4,7 +4,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kPopulation = 20;
-// Random configs that it begins from.
+// Number of random configs at the start.
 constexpr size_t kFounders = 8;
 constexpr double kMutation = 0.4;
 

@@ -8,8 +8,8 @@
 
 namespace attune {
 
-// Crosses two of the fastest configs parameter by parameter and now and then changes one. There are
-// no generations: each answer may replace the slowest at once, so nothing is waited for.
+// Crosses two of the fastest configs parameter by parameter and sometimes changes one. There are no
+// generations: each answer may replace the slowest at once, so the search never waits.
 class GeneticSearcher final : public ProposingSearcher {
  public:
   GeneticSearcher(const ConfigSpace& space, const SearcherOptions& options);

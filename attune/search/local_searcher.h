@@ -14,12 +14,11 @@
 
 namespace attune {
 
-// Starts at the best of what it is told to begin with. From where it stands it asks for all
-// neighbours by one step of one parameter, moves to the best of them if that is faster, and
-// repeats; in a dead end it tries every other value of each parameter, then restarts at the best of
-// a few random configs that were not asked for yet. Every second restart stays near the best config
-// so far (some parameters changed), because good configs cluster. Remembers what it asked for: 8
-// bytes or so for each.
+// Starts at the best of the start configs. From the current config it asks for all neighbours by
+// one step of one parameter, moves to the best of them if that is faster, and repeats. In a dead
+// end it tries every other value of each parameter, then restarts at the best of a few new random
+// configs. Every second restart stays near the best config so far (some parameters changed),
+// because good configs cluster. Remembers what it asked for: about 8 bytes for each config.
 class LocalSearcher final : public Searcher {
  public:
   LocalSearcher(const ConfigSpace& space, const SearcherOptions& options);
@@ -50,13 +49,13 @@ class LocalSearcher final : public Searcher {
   ConfigSpace space_;
   Random random_;
   Start start_;
-  Permutation order_;  // Of the scattered configs.
+  Permutation order_;  // Order of the scattered configs.
   uint64_t next_in_order_ = 0;
   Stage stage_ = Stage::kRestart;
   int restarts_ = 0;
   std::unordered_set<uint64_t> asked_;
-  std::vector<uint64_t> queue_;     // To be asked, last first.
-  size_t pending_ = 0;              // Asked and not told.
+  std::vector<uint64_t> queue_;     // To ask for, last first.
+  size_t pending_ = 0;              // Configs without an answer.
   std::optional<Point> standing_;   // Nothing before the first success since a restart.
   std::optional<Point> candidate_;  // The fastest answer of this stage.
   std::optional<Point> best_;

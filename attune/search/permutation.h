@@ -7,8 +7,8 @@
 namespace attune {
 
 // A bijection of [0, size) onto itself: a four-round Feistel network over the next even power of
-// two, whose results outside of the range are encrypted again until they fall inside (cycle
-// walking, Black and Rogaway 2002; fewer than four steps on average). Immutable.
+// two. Results outside of the range are encrypted again until they fall inside (cycle walking,
+// Black and Rogaway 2002; fewer than four steps on average). Immutable.
 class Permutation {
  public:
   // REQUIRES: size > 0.

@@ -16,7 +16,7 @@ struct Individual {
   double time_ns = 0;
 };
 
-// At most so many of the fastest that were seen.
+// The fastest configs so far, up to a limit.
 class Population {
  public:
   explicit Population(size_t limit) : limit_(limit) {}
@@ -27,7 +27,7 @@ class Population {
   const Individual& Tournament(Random& random) const;
   // REQUIRES: size() > 0.
   const Individual& Fastest() const;
-  // Takes it in while there is room, else in place of the slowest if it is faster.
+  // Adds it while there is room, else replaces the slowest if it is faster.
   void Consider(Individual individual);
 
  private:

@@ -12,21 +12,22 @@
 namespace attune {
 namespace {
 
-// What is worse, or failed, counts as so slow: how bad a bad config is tells nothing of good ones.
+// Slower configs and failures count as this slow: how bad a bad config is predicts nothing about
+// good ones.
 const double kLeastLog = std::log(0.03);
-// Standard deviations, all of logarithms: of what like configs have in common, of the weight of
-// each other place in the mixture, and of how fast this place is.
+// Standard deviations, all of logarithms: of the part that similar configs share, of the weight of
+// each other device context in the mixture, and of the speed of this one.
 constexpr double kCommon = 0.3;
 constexpr double kMixture = 0.35;
 constexpr double kSpeed = 1.0;
-// Of a time itself; above 0, so that configs that are all alike can be told.
+// Standard deviation of a time itself; above 0, so that identical configs can be told apart.
 constexpr double kNoise = 0.01;
 
 double Square(double x) { return x * x; }
 
 // From one end of each value list to the other is a distance of kAcross: at it, configs have 0.6 of
-// what is common in common. With 1, one of eight devices that others recorded was told worse
-// (docs/performance.md, *Searchers on recorded spaces*).
+// the shared part in common. With 1, guesses for one of eight devices that others recorded were
+// worse (docs/performance.md, *Searchers on recorded spaces*).
 constexpr double kAcross = 0.5;
 double Distance(const Digits& a, const Digits& b, const std::vector<uint32_t>& radices) {
   double distance = 0;
@@ -45,7 +46,7 @@ std::optional<double> BestOf(const TimesElsewhere& times) {
   return best_ns;
 }
 
-// The share of the best speed of the place, as a logarithm, by config.
+// The share of the best speed of the device context, as a logarithm, by config.
 std::map<uint64_t, double> LogShares(const TimesElsewhere& times, double best_ns) {
   std::map<uint64_t, double> shares;
   for (const TrialElsewhere& trial : times) {
@@ -55,7 +56,7 @@ std::map<uint64_t, double> LogShares(const TimesElsewhere& times, double best_ns
   return shares;
 }
 
-// Of a small symmetric positive matrix (Gauss and Jordan).
+// Inverts a small symmetric positive matrix (Gauss and Jordan).
 std::vector<std::vector<double>> Inverse(std::vector<std::vector<double>> matrix) {
   const size_t n = matrix.size();
   std::vector<std::vector<double>> inverse(n, std::vector<double>(n, 0));
@@ -78,7 +79,7 @@ std::vector<std::vector<double>> Inverse(std::vector<std::vector<double>> matrix
   return inverse;
 }
 
-// Of a normal variable over `best`.
+// Expected improvement of a normal variable over `best`.
 double ExpectedImprovement(double mean, double variance, double best) {
   const double deviation = std::sqrt(variance);
   const double z = (mean - best) / deviation;
@@ -146,7 +147,7 @@ void Prior::AddPlaces(const ConfigDigits& digits, const std::vector<TimesElsewhe
     known.mean /= tried;
     for (const auto& shares : places) {
       const auto found = shares.find(index);
-      // Where nobody tried it, it may be as elsewhere.
+      // Without a trial there, the share is assumed to equal the mean.
       known.deviations.push_back(found == shares.end() ? 0 : found->second - known.mean);
     }
     known.variance = Covariance(known, known);

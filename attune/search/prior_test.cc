@@ -108,7 +108,7 @@ TEST(PriorTest, WaitsForWhatIsTriedAndNotToldAsLongAsItHasGuesses) {
   Prior prior(ConfigDigits(space), {{{0, 3.0}, {1, 2.0}}});
 
   EXPECT_FALSE(prior.Waits());
-  prior.WillTry(2);  // Nobody knows it elsewhere.
+  prior.WillTry(2);  // Unknown in the other device contexts.
   EXPECT_FALSE(prior.Waits());
   prior.WillTry(0);
   EXPECT_TRUE(prior.Waits());

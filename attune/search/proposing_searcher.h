@@ -1,4 +1,4 @@
-// What searchers that propose one config after the other have in common.
+// The common part of searchers that propose one config after the other.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace attune {
 
-// Asks for what it is told to begin with, then for what Propose() says as long as that is valid and
-// new, else for a random config that was not asked for yet. So it goes on while answers are out,
-// which may come in any order, and compile workers and the device are busy at once. Remembers what
-// it asked for: 8 bytes or so for each.
+// Asks for the start configs first, then for the config that Propose() returns if it is valid and
+// new, else for a random new config. It continues while answers are outstanding, which may arrive
+// in any order, so compile workers and the device are busy at once. Remembers what it asked for:
+// about 8 bytes for each config.
 class ProposingSearcher : public Searcher {
  public:
   std::vector<uint64_t> Ask(size_t max_count) final;
@@ -29,14 +29,14 @@ class ProposingSearcher : public Searcher {
  protected:
   ProposingSearcher(const ConfigSpace& space, const SearcherOptions& options);
 
-  // What to try next; nothing, or something that was asked for, costs one of a few attempts.
+  // The next config to try; nothing, or a config asked for before, costs one of a few attempts.
   virtual std::optional<uint64_t> Propose() = 0;
-  // Behind what it begins with, so many answers may be out: more proposals than that would be worth
-  // less than they cost.
+  // Maximum of outstanding answers after the start configs: more proposals would cost more than
+  // they gain.
   virtual size_t MostOut() const { return std::numeric_limits<size_t>::max(); }
-  // What came of a config that was asked for.
+  // Learns the result of a config that was asked for.
   virtual void Learn(uint64_t index, const Answer& answer) = 0;
-  // What Propose() said, or a random config in its place, is about to be asked.
+  // Called before a proposal, or the random config in its place, is asked for.
   virtual void WillAsk(uint64_t) {}
 
   bool WasAsked(uint64_t index) const { return asked_.contains(index); }
@@ -54,11 +54,11 @@ class ProposingSearcher : public Searcher {
   ConfigSpace space_;
   ConfigDigits digits_;
   Random random_;
-  Permutation order_;  // Of the random configs.
+  Permutation order_;  // Order of the random configs.
   uint64_t next_in_order_ = 0;
   Start start_;
   std::unordered_set<uint64_t> asked_;
-  std::unordered_set<uint64_t> out_;  // Asked and not told.
+  std::unordered_set<uint64_t> out_;  // Configs without an answer.
 };
 
 }  // namespace attune

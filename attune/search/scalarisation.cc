@@ -7,9 +7,9 @@ namespace attune {
 namespace {
 
 constexpr double kRho = 0.05;
-// Of the other objective at either end, so that it decides among equals.
+// Weight of the other objective at either end, so that it decides among equals.
 constexpr double kLeastWeight = 0.01;
-// What is better than all that is positive, and still positive.
+// Scaled values below kLeast are better than all positive values, and still positive.
 constexpr double kLeast = 1e-3;
 constexpr double kMost = 1e9;
 
@@ -21,7 +21,7 @@ double BentAboveZero(double x) { return x >= 0 ? x + kLeast : kLeast / (1 - x / 
 double Scaled(double value, double usual, bool is_much_sought) {
   if (usual > 0) {
     if (!is_much_sought) return std::clamp(BentAboveZero(value / usual), 1e-12, kMost);
-    // Who has nothing of what is sought is behind everybody who has something.
+    // A value of 0 or less ranks behind every positive value.
     return value > 0 ? std::clamp(usual / value, 1e-12, kMost) : kMost * (2 - value / usual);
   }
   const double unit = usual == 0 ? 1 : -usual;

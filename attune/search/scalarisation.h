@@ -7,20 +7,20 @@
 
 namespace attune {
 
-// How far `value` is from the best that there could be, in units of `usual`, which is what is known
-// before anything was searched: 1 is as good as that, less is better. Always above 0 and finite.
-// For positive values value / usual, or usual / value where much is sought; else 1 plus or minus
-// the difference in units of |usual| (of 1 where that is 0), bent so that it stays positive.
+// Distance of `value` from the best possible one, in units of `usual`, the value known before the
+// search: 1 is as good as that, less is better. Always above 0 and finite. For positive values it
+// is value / usual, or usual / value where much is sought; else 1 plus or minus the difference in
+// units of |usual| (of 1 where that is 0), bent so that it stays positive.
 double Scaled(double value, double usual, bool is_much_sought);
 
 // The augmented weighted Tchebycheff function
 //
 //   max_i(w_i f_i) + rho sum_i(w_i f_i),  rho = 0.05
 //
-// of scaled values. Every point of a front, also where it is not convex, is the least of it for
-// some weights, and the sum prefers of points with the same maximum those that nobody dominates.
-// (R. E. Steuer and E.-U. Choo, "An interactive weighted Tchebycheff procedure for multiple
-// objective programming", Mathematical Programming 26, 1983; rho as in J. Knowles, "ParEGO", IEEE
+// of scaled values. Every point of a front, also of a non-convex one, is its minimum for some
+// weights. Of points with the same maximum, the sum prefers those that no other dominates. (R. E.
+// Steuer and E.-U. Choo, "An interactive weighted Tchebycheff procedure for multiple objective
+// programming", Mathematical Programming 26, 1983; rho as in J. Knowles, "ParEGO", IEEE
 // Transactions on Evolutionary Computation 10(1), 2006, equation 2.) REQUIRES: as many weights as
 // values.
 double Tchebycheff(std::span<const double> scaled, std::span<const double> weights);

@@ -21,7 +21,7 @@ TEST(ScalarisationTest, WhatIsBetterIsAlwaysLess) {
 
         EXPECT_GT(scaled, 0) << value << " of " << usual;
         EXPECT_TRUE(std::isfinite(scaled));
-        // What is far away may end at a bound.
+        // Extreme values may end at a bound.
         const bool is_in_order = is_much_sought ? scaled <= last : scaled >= last;
         EXPECT_TRUE(is_in_order) << value << " of " << usual;
         last = scaled;
@@ -39,7 +39,7 @@ TEST(ScalarisationTest, TheUsualValueIsOne) {
   EXPECT_NEAR(Scaled(500, 250, true), 0.5, 0.01);
 }
 
-// A front that bends inwards: what no weighted sum finds but its ends.
+// A concave front: weighted sums find only its ends.
 TEST(ScalarisationTest, WeightsReachThePointsOfAConcaveFront) {
   std::vector<std::vector<double>> points;
   for (int i = 0; i <= 10; ++i) {

@@ -18,10 +18,10 @@ namespace attune {
 
 namespace {
 
-// So few are tried before a model of them is of any use.
+// Number of configs to try before a model of them is of any use.
 constexpr uint64_t kSmallSpace = 24;
 
-// A model chooses an order, which is of no use where nothing is left out, and waits for answers.
+// A model chooses an order and waits for answers, which is useless if every config is tried.
 std::string_view AdaptedTo(const ConfigSpace& space, const SearcherOptions& options) {
   return space.size() <= std::max(kSmallSpace, options.evaluations) ? "exhaustive" : "surrogate";
 }

@@ -15,24 +15,24 @@
 
 namespace attune {
 
-// What came of a config.
+// The result of a config.
 struct Answer {
   std::optional<double> time_ns = {};  // Nothing if it failed.
-  double cost_ns = 0;  // Time that trying it took, failed or not: compiling above all; 0: unknown.
+  double cost_ns = 0;  // Time of its trial, failed or not: mostly compiling; 0: unknown.
 };
 
 // Ask for configs, try them, tell their times, until Done or out of budget. Every searcher asks for
-// what it is told to begin with first, above all the default, index 0, asks for no index twice, and
-// is deterministic: the same space, seed and answers give the same questions. Not thread-safe.
+// its start configs first, above all the default, index 0. It asks for no index twice and is
+// deterministic: the same space, seed and answers give the same questions. Not thread-safe.
 class Searcher {
  public:
   virtual ~Searcher() = default;
 
-  // Up to `max_count` indices to try next. Empty if Done, or if the answers to earlier ones are
-  // needed before anything sensible can be asked.
+  // Up to `max_count` indices to try next. Empty if Done, or if the next question depends on
+  // outstanding answers.
   virtual std::vector<uint64_t> Ask(size_t max_count) = 0;
 
-  // What came of a config that was asked for. In any order, each once.
+  // Passes the result of a config that was asked for. In any order, each once.
   virtual void Tell(uint64_t index, const Answer& answer) = 0;
 
   // Nothing is left to ask.
@@ -41,17 +41,17 @@ class Searcher {
 
 struct SearcherOptions {
   uint64_t seed = 0;
-  // It begins with the first so many indices, in order: the default alone, or what somebody else
-  // thinks is good.
+  // The search begins with the first `head` indices, in order: the default alone, or configs that
+  // the caller expects to be good.
   uint64_t head = 1;
-  // What was measured at other places, in any order: a few guesses that follow from it are asked
-  // behind the first config (Prior).
+  // Transfer priors: times of other device contexts, in any order. A few guesses from them are
+  // asked for after the first config (Prior).
   std::vector<TimesElsewhere> elsewhere = {};
-  // So many are busy at once, compiling above all, so that fewer questions at a time are a waste.
+  // Configs that are busy at once, mostly compiling: asking for fewer at a time wastes workers.
   size_t workers = 4;
-  // Somebody chose the first config, who knew why: what is like it is rather good than bad.
+  // The first config was chosen deliberately: similar configs are likely good.
   bool default_is_chosen = false;
-  // The budget has room for so many configs; 0: nobody knows.
+  // Number of configs that the budget allows; 0: unknown.
   uint64_t evaluations = 0;
 };
 
@@ -65,7 +65,7 @@ struct SearcherOptions {
 //   genetic     crosses and changes the fastest
 //   evolution   differential evolution
 //   swarm       particle swarm
-//   surrogate   predicts times with two models and tries what may be fastest and is cheap to try
+//   surrogate   predicts times with two models and prefers fast configs with cheap trials
 // REQUIRES: 1 <= options.head <= space.size(). kInvalidArgument lists the names if there is none
 // called `name`.
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,

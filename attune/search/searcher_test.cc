@@ -126,7 +126,7 @@ TEST_P(EverySearcherTest, AGuessWaitsForTheAnswersOfThoseBeforeIt) {
   EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()), (std::set<uint64_t>{0, 1, 77, 124}));
 }
 
-// What a run that was killed had told is told again: it goes on as it would have.
+// A resumed run repeats the answers of the killed run, and continues as that run would have.
 TEST_P(EverySearcherTest, ToldTheSameAgainItGoesOnTheSame) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
   const auto first = *MakeSearcher(GetParam(), space, {7});
@@ -140,8 +140,7 @@ TEST_P(EverySearcherTest, ToldTheSameAgainItGoesOnTheSame) {
   EXPECT_EQ(asked, whole);
 }
 
-// A run that was killed with answers out: what was told is told again, in the order in which it
-// was.
+// A run that was killed with answers out: the resumed run repeats the answers in their order.
 TEST_P(EverySearcherTest, ToldAgainInOrderItAsksTheSameWithAnswersOut) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
   const auto first = *MakeSearcher(GetParam(), space, {.seed = 7, .head = 3});
@@ -281,7 +280,7 @@ TEST(SurrogateSearcherTest, TheMoreIsKnownTheMoreMayBeOut) {
   EXPECT_EQ(searcher->Ask(100).size(), 20u);
 }
 
-// Values of the first parameter that a search of 60 configs draws where all are equally fast, on
+// Values of the first parameter that a search of 60 configs draws if all are equally fast, on
 // average.
 double AverageOfEquallyFast(bool tells_costs) {
   const ConfigSpace space = Grid(20, {"compiled", "other"});

@@ -1,4 +1,4 @@
-// What every searcher begins with.
+// The first configs of every searcher.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace attune {
 
-// The first config, what others know (Prior), then the rest of the head. Not thread-safe.
+// The first config, the guesses of transfer priors (Prior), then the rest of the head. Not
+// thread-safe.
 class Start {
  public:
   Start(const ConfigSpace& space, const SearcherOptions& options);
 
   bool Done() const;
-  // What others know would lead further with an answer that is out: three guesses that know of each
-  // other's answers find what three at once do not.
+  // True if an outstanding answer would improve the next guess of the prior: three guesses that use
+  // each other's answers find more than three at once.
   bool Waits() const { return prior_.has_value() && prior_->Waits(); }
   // Each index once. REQUIRES: !Done().
   uint64_t Next();
-  // What came of a config, of the start or not.
+  // Records the result of a config, of the start or not.
   void Tell(uint64_t index, const Answer& answer);
-  // Whether it asked for `index` already.
+  // True if it asked for `index` already.
   bool Has(uint64_t index) const { return asked_.contains(index); }
 
  private:

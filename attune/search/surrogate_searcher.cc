@@ -12,10 +12,10 @@ namespace {
 
 // Answers before the trees are asked: few, because each is charged as any other.
 constexpr size_t kFirstAnswers = 3;
-// The same where the first config was chosen: steps from it, and from what is better, are a descent
-// that the trees have to outdo, and what they learn of it is about a good region.
+// The same where the first config was chosen deliberately: steps from it, and from better configs,
+// are a descent that the trees have to outdo, and its answers describe a good region.
 constexpr size_t kFirstAnswersNearby = 16;
-// The more is known, the less do the answers that are out change.
+// The more answers there are, the less the outstanding ones change.
 constexpr size_t kAnswersForEachOut = 8;
 constexpr size_t kPool = 1000;
 // Candidates of the pool that others replace at each ask.
@@ -23,9 +23,9 @@ constexpr size_t kRefreshed = 150;
 constexpr size_t kBest = 3;
 constexpr size_t kMostNeighbours = 512;
 constexpr size_t kMostNeighbourLists = 256;
-// Of a config that nobody tried elsewhere: it may be good or bad.
+// Rank of a config without a trial in another device context: it may be good or bad.
 constexpr uint8_t kRankOfUntried = 128;
-// An improvement by less is noise.
+// A smaller improvement is noise.
 constexpr float kImprovement = 0.005f;
 
 // Shares of proposals; the rest is from the pool.
@@ -41,11 +41,11 @@ constexpr double kNicheFloor = 0.2;
 constexpr double kProcessShare = 0.5;
 // Answers that the process is fitted to, because its cost is the cube of their number.
 constexpr size_t kMostPoints = 100;
-// Candidates of the pool, or of one list of neighbours, that are shown to the process at once.
+// Candidates of the pool, or of one list of neighbours, that the process rates at once.
 constexpr size_t kMostShown = 256;
-// What a predicted cost adds to a bound, as a power of the cost, before the first answer, and the
-// answers that halve it (cost cooling: Lee, Perrone, Archambeau, Seeger 2020). Quick trials pay
-// while little is known; later the best config counts, whatever it costs to try.
+// A predicted cost adds to a bound as a power of the cost: its exponent before the first answer,
+// and the answers that halve it (cost cooling: Lee, Perrone, Archambeau, Seeger 2020). Quick trials
+// pay while little is known; later the best config counts, however expensive its trial.
 constexpr double kCostPower = 0.6;
 constexpr double kAnswersToHalve = 30;
 // Standard deviations that a bound is below the mean: exponentially distributed with these means.
@@ -147,7 +147,8 @@ double SurrogateSearcher::CostPower() const {
   return kCostPower / (1 + static_cast<double>(told_.size()) / kAnswersToHalve);
 }
 
-// The fastest, which are to be outdone, and the latest, which are where the search is.
+// Uses the fastest configs, because proposals must beat them, and the latest, because the search is
+// near them.
 void SurrogateSearcher::FitProcess() {
   if (!process_is_old_) return;
   process_is_old_ = false;
@@ -225,8 +226,8 @@ SurrogateSearcher::Choice SurrogateSearcher::NearTheBest(float trust) {
   return choice;
 }
 
-// A parameter of few values is more often one of variants than of sizes, and what is good with
-// another variant is rarely near what is good with this one. A value that was asked for less often
+// A parameter of few values is more often one of variants than of sizes, and good configs of
+// another variant are rarely near good ones of this variant. A value that was asked for less often
 // than others of its parameter may hide a good region.
 SurrogateSearcher::Niche SurrogateSearcher::DrawNiche() {
   const Digits best = digits().At(told_[best_[0]].index);
@@ -267,7 +268,7 @@ void SurrogateSearcher::Consider(const Candidates& candidates, const std::option
     if (niche.has_value() && candidates.digits[i][niche->parameter] != niche->digit) continue;
     if (!WasAsked(candidates.indices[i])) rows_.push_back(static_cast<uint32_t>(i));
   }
-  // Another part of many each time.
+  // A different part of a long list each time.
   if (asks_process_ && rows_.size() > kMostShown) {
     const auto first = static_cast<ptrdiff_t>(random().Below(rows_.size()));
     std::rotate(rows_.begin(), rows_.begin() + first, rows_.end());
@@ -299,7 +300,7 @@ void SurrogateSearcher::Predict(const Candidates& candidates) {
 }
 
 uint64_t SurrogateSearcher::SampleUnasked() {
-  // One that was asked for is passed over by whoever gets it.
+  // The caller skips a config that was asked for already.
   uint64_t index = space().Sample(random());
   for (int attempt = 0; attempt < 3 && WasAsked(index); ++attempt) {
     index = space().Sample(random());

@@ -1,4 +1,4 @@
-// A searcher that predicts times with two models and asks for what may be fastest.
+// A searcher that predicts times with two models and asks for the configs that may be fastest.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace attune {
 
-// Begins with a few random configs, or, if somebody chose the first one, with steps away from it
-// and from what is better. Then each proposal is the candidate with the least lower confidence
-// bound on the logarithm of the time, by one of two models: extremely randomised trees find
-// interactions and thresholds, a Gaussian process finds smooth trends with few answers. They are
-// wrong in different places, so each proposal draws one of them. Failures count as the median,
-// so that they repel only where they crowd. What a config reached at other places is a feature
-// beside its values. Candidates are, by chance,
+// Begins with a few random configs, or, if the first one was chosen deliberately, with steps away
+// from it and from better configs. Then each proposal is the candidate with the minimum lower
+// confidence bound on the logarithm of the time, by one of two models: extremely randomised trees
+// find interactions and thresholds, a Gaussian process finds smooth trends with few answers. They
+// are wrong in different regions, so each proposal draws one of them. Failures count as the median,
+// so that they repel only where they crowd. The rank of a config in other device contexts is a
+// feature beside its values. Candidates are, by chance,
 //   - a random pool and all neighbours of the best configs,
 //   - the neighbours of the best configs alone, or
 //   - those with a value of one parameter that the best config does not have, near that config and
@@ -77,10 +77,10 @@ class SurrogateSearcher final : public ProposingSearcher {
   std::vector<ForestTarget> Targets(std::optional<float> Told::*member) const;
   // The power of a config's predicted cost that its bound is multiplied by.
   double CostPower() const;
-  // From 0, where something improved just now, to kMostStagnation.
+  // From 0, right after an improvement, to kMostStagnation.
   double Stagnation() const;
 
-  // Before the trees know anything.
+  // Before the trees have answers.
   std::optional<uint64_t> ProposeFirst();
   Choice FromPool(float trust);
   Choice NearTheBest(float trust);
@@ -91,7 +91,8 @@ class SurrogateSearcher final : public ProposingSearcher {
   // A value that the best config does not have, above all one that was rarely asked for. REQUIRES:
   // there is a best one.
   Niche DrawNiche();
-  // Takes the candidate with the least bound into `choice`; of those in `niche`, if it is given.
+  // Takes the candidate with the minimum bound into `choice`, among those in `niche` if it is
+  // given.
   void Consider(const Candidates& candidates, const std::optional<Niche>& niche, float trust,
                 Choice& choice);
   // Writes the model's predictions for `rows_` into `predictions_`.
@@ -113,10 +114,10 @@ class SurrogateSearcher final : public ProposingSearcher {
   std::vector<Told> told_;
   FeatureTable told_features_;
   FeatureTable told_levels_;
-  size_t last_improvement_ = 0;                                // Answers by then.
-  std::vector<size_t> best_;                                   // Of `told_`, fastest first.
+  size_t last_improvement_ = 0;                                // Number of answers then.
+  std::vector<size_t> best_;                                   // In `told_`, fastest first.
   std::vector<std::vector<std::optional<size_t>>> best_with_;  // By parameter and digit.
-  std::vector<std::vector<uint32_t>> asked_with_;              // How often, by parameter and digit.
+  std::vector<std::vector<uint32_t>> asked_with_;              // By parameter and digit.
   size_t asked_count_ = 0;
   Forest times_;
   Forest costs_;

@@ -33,8 +33,8 @@ class SwarmSearcher final : public ProposingSearcher {
   std::vector<Particle> particles_;
   size_t next_particle_ = 0;
   std::optional<size_t> fastest_;                     // The particle with the best of all.
-  std::optional<size_t> moving_;                      // Of the last proposal.
-  std::unordered_map<uint64_t, size_t> particle_of_;  // What is out, and whose it is.
+  std::optional<size_t> moving_;                      // Particle of the last proposal.
+  std::unordered_map<uint64_t, size_t> particle_of_;  // Particle of each config without an answer.
 };
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Waiting for the turn of a process at the machine, within what its run allows.
+// Waits for the turn of a process at the machine, within the bounds of its run.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace attune {
 
 struct AwaitedTurn {
   std::unique_ptr<MachineTurns::Turn> turn;  // Null where no other process measures.
-  int64_t waited_ns = 0;                     // Which takes nothing of the time of the problem.
+  int64_t waited_ns = 0;                     // Not counted in the time of the problem.
   std::string note;                          // Why there is none; empty with a turn.
 };
 
-// The machine of `parts`, for what `use` says. Calls `is_waiting` before each further look.
-// kDeadlineExceeded where `bounds` end before.
+// Takes the machine of `parts` for `use`. Calls `is_waiting` before each further look.
+// kDeadlineExceeded if `bounds` end before.
 Result<AwaitedTurn> AwaitTurn(const TunerParts& parts, MachineUse use, const TuneBounds& bounds,
                               const std::function<void()>& is_waiting);
 

@@ -25,7 +25,7 @@ void BuildAhead::Add(const Candidate& candidate, int64_t ready_by_ns) {
   if (!has_idle_worker) EmployAnother();
 }
 
-// Starts one child at a time: on a machine with many cores the first children may finish all
+// Starts one worker process at a time: on a machine with many cores the first ones may finish all
 // builds before the last one would have started.
 void BuildAhead::EmployAnother() {
   Worker* idle = nullptr;
@@ -38,7 +38,7 @@ void BuildAhead::EmployAnother() {
   }
   if (idle == nullptr) {
     auto child = spares_.Take();
-    if (!child.ok()) return;  // Fewer children compile, or the child that runs the candidate does.
+    if (!child.ok()) return;  // Others compile, or the process that runs it does.
     idle = &workers_.emplace_back(std::move(*child));
   }
   {
@@ -87,7 +87,7 @@ BuiltAhead BuildAhead::Build(ChildProcess& child, const Task& task) const {
     built.build_ns = failed->qualification.build_ns;
     built.failure = std::move(failed->failure);
   }
-  // Any other answer: whoever runs the candidate hears the same, and says it.
+  // Any other answer: the process that runs the candidate gets the same one and reports it.
   return built;
 }
 

@@ -1,4 +1,4 @@
-// Compiles candidates in separate children, ahead of the child that runs them.
+// Compiles candidates in separate worker processes, ahead of the one that runs them.
 #pragma once
 
 #include <condition_variable>
@@ -20,18 +20,18 @@
 
 namespace attune {
 
-// What became of one candidate: what was compiled lies in the kernel cache of this user.
+// The build result of one candidate; the compiled code is in the kernel cache of this user.
 struct BuiltAhead {
   Candidate candidate;
   int64_t build_ns = 0;            // Spent in the compiler; 0 if nothing was compiled.
   std::optional<Failure> failure;  // It cannot be compiled.
 };
 
-// Children stay from problem to problem. Used by one thread, which starts them: the system kills
-// children with the thread that started them.
+// Worker processes are kept from problem to problem. Used by one thread, which starts them: the
+// system kills them with the thread that started them.
 class BuildAhead {
  public:
-  // Borrows `spares`. At most `jobs` children compile at once.
+  // Borrows `spares`. At most `jobs` worker processes compile at once.
   BuildAhead(SpareChildren& spares, std::string device, size_t jobs)
       : spares_(spares), device_(std::move(device)), jobs_(jobs) {}
   ~BuildAhead() { End(); }
@@ -46,7 +46,8 @@ class BuildAhead {
   void Add(const Candidate& candidate, int64_t ready_by_ns);
 
   // Returns the next compiled candidate, in any order. Nothing if none is compiled by `deadline_ns`
-  // (steady clock) or left() is 0. If no child could be started, returns candidates uncompiled.
+  // (steady clock) or left() is 0. If no worker process could be started, returns candidates
+  // uncompiled.
   std::optional<BuiltAhead> Take(int64_t deadline_ns);
 
   // Number of candidates that Take() still returns.
@@ -55,7 +56,7 @@ class BuildAhead {
   // Drops the queue and waits for candidates that are being compiled.
   void End();
 
-  // Intervals in which children compiled, up to the last End() and since the last call.
+  // Intervals in which worker processes compiled, up to the last End() and since the last call.
   BusyTime TakeBusyTime();
 
  private:
@@ -70,7 +71,7 @@ class BuildAhead {
     bool is_employed = false;  // Has a thread. Guarded by mutex_.
   };
 
-  // Gives a thread to an idle child, or starts a child, unless `jobs_` threads run.
+  // Gives a thread to an idle worker process, or starts one, unless `jobs_` threads run.
   void EmployAnother();
   void Work(Worker& worker);
   BuiltAhead Build(ChildProcess& child, const Task& task) const;

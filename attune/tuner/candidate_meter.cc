@@ -1,4 +1,4 @@
-// The part of CandidateRunner that measures figures beside time.
+// The part of CandidateRunner that measures metrics beside time.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -47,7 +47,7 @@ Result<MeterReading> CandidateRunner::ReadFigures(Loaded& candidate, const Meter
   MeterReading reading;
   if (!request.outputs.empty()) {
     ATTUNE_RETURN_IF_ERROR(operands_.Reset());
-    // What earlier launches printed is out when the device has nothing to do any more.
+    // After synchronizing, the output of earlier launches is flushed.
     ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
     std::string text;
     if (AnyPrinted(request)) {
@@ -65,7 +65,7 @@ Result<MeterReading> CandidateRunner::ReadFigures(Loaded& candidate, const Meter
   }
   if (request.energy) {
     SteadyClock clock;
-    // Who was never timed is launched one by one.
+    // A candidate without a timed block is launched one by one.
     const double launch_ns = candidate.last_ns > 0 ? candidate.last_ns : kUnknownLaunchNs;
     ATTUNE_ASSIGN_OR_RETURN(reading.energy, MeasureEnergy(*energy_, launch, launch_ns, clock));
   }

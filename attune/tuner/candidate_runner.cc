@@ -19,20 +19,20 @@
 namespace attune {
 namespace {
 
-// How long other thread runtimes may take to fall asleep after a block. OpenBLAS built with its
+// Time limit for other thread runtimes to fall asleep after a block. OpenBLAS built with its
 // default time-out spins for some 30 ms.
 constexpr int64_t kQuiescenceLimitNs = 500'000'000;
 constexpr int kQuickRuns = 3;
 constexpr double kQuickBlockNs = 500e3;
 constexpr double kMostQuickLaunches = 1000;
-// A candidate whose first block takes so many times as long as the best one is not timed again.
+// A candidate whose first block takes this many times as long as the best one is not timed again.
 constexpr double kHopelessFactor = 3;
-// Whatever was asked for: the phase has a deadline.
+// Limit of every requested warm-up, because the phase has a deadline.
 constexpr int64_t kLongestWarmUpNs = 5'000'000'000;
-// Of all blocks that are ready at once: with some two KiB for each launch, host and device, a
-// hundred megabytes or so. A race of 48 candidates of 3 us needs half of it.
+// Limit over all blocks that are ready at once: at some 2 KiB per launch, host and device, about
+// 100 MB. A race of 48 candidates of 3 us needs half of it.
 constexpr int64_t kMostReadyLaunches = 65'536;
-// More than a phase may take, of any time that can be believed.
+// Longer than any plausible phase.
 constexpr double kMostDeviceNs = 1e18;
 // The share of the memory that copies of the operands may take, as a divisor.
 constexpr size_t kMostMemoryForCopies = 4;
@@ -131,7 +131,7 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
     if (auto failure = CheckAgreement(*agreement)) {
       return tl::unexpected(FailedCandidate{std::move(*failure), qualification});
     }
-    // The other one's threads ran last.
+    // The threads of the other one ran last.
     if (const Status asleep = FallAsleep(); !asleep.ok()) {
       return tl::unexpected(FailedCandidate{
           {FailureKind::kRunFailed, Phase::kVerify, asleep.message()}, qualification});
@@ -192,7 +192,7 @@ tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable)
   std::optional<double> best_ns;
   for (int run = 0; run < kQuickRuns; ++run) {
     // The first launch wakes threads that slept through the verification, which may take longer
-    // than a small product.
+    // than a small GEMM.
     const double known_ns = best_ns.value_or(kQuickBlockNs);
     TimingRequest request;
     request.launches =
@@ -290,7 +290,7 @@ Result<TimedBlock*> CandidateRunner::ReadyBlock(Loaded& candidate, const TimingR
 
 Result<double> CandidateRunner::TimeBlock(Loaded& candidate, Executable& timed,
                                           const TimingRequest& request) {
-  // Who steps through copies launches on others each time.
+  // An executable that steps through copies launches on other operands each time.
   const bool repeats = repeating_ != nullptr && &timed == candidate.executable.get();
   if (repeats) {
     ATTUNE_ASSIGN_OR_RETURN(TimedBlock * block, ReadyBlock(candidate, request));
@@ -300,7 +300,7 @@ Result<double> CandidateRunner::TimeBlock(Loaded& candidate, Executable& timed,
 }
 
 int64_t CandidateRunner::TakeDeviceNs() {
-  // A clock that went wrong says nothing.
+  // A time that is out of range comes from a faulty clock and is ignored.
   const double device_ns = std::exchange(device_ns_, 0);
   return device_ns > 0 && device_ns < kMostDeviceNs ? std::llround(device_ns) : 0;
 }
@@ -325,7 +325,7 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   }
   is_asleep_ = false;
   Executable& timed = rotating ? static_cast<Executable&>(*rotating) : *candidate.executable;
-  // Somebody else ran before: one launch brings code, operands and threads back.
+  // Another candidate ran before: one launch brings code, operands and threads back.
   const bool first = candidate.last_ns == 0;
   int64_t warm_ups = 0;
   if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
@@ -336,8 +336,8 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   const auto time_ns = TimeBlock(candidate, timed, of_device);
   if (!time_ns.ok()) return fail(time_ns.error());
   device_ns_ += static_cast<double>(warm_ups + request.launches) * *time_ns;
-  // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
-  // blame.
+  // Before the next block all threads must be asleep again; the candidate that keeps a processor
+  // busy fails.
   if (const Status asleep = FallAsleep(); !asleep.ok()) return fail(asleep);
   candidate.last_ns = *time_ns;
   return *time_ns;

@@ -1,5 +1,5 @@
 // Builds, loads, verifies and times candidates of one problem on one device, in the calling
-// process. Both a child process and the local evaluator run it.
+// process. Both a worker process and the local evaluator run it.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@
 
 namespace attune {
 
-// A failure with what was known about the candidate by then.
+// A failure with the results of the candidate up to it.
 struct FailedCandidate {
   Failure failure;
   Qualification qualification;
 };
 
-// Whose output another one's has to agree with, and how closely.
+// The candidate whose output another one must agree with, and the tolerance.
 struct Agreement {
   Candidate against;
   OutputTolerance tolerance;
 };
 
-// What a runner works with; what is pointed to is borrowed and outlives it.
+// The environment of a runner; pointers are borrowed and outlive it.
 struct RunnerParts {
   const SolverList* solvers = nullptr;
   Device* device = nullptr;
@@ -67,24 +67,24 @@ class CandidateRunner {
   // returned by Load.
   tl::expected<double, Failure> Time(size_t index, const TimingRequest& request);
 
-  // One sample of the figures in `request` of a loaded candidate. What it wrote is read after one
-  // launch on operands as they are in the beginning, which counts as no time; energy is measured
-  // over many. REQUIRES: index was returned by Load.
+  // Takes one sample of the metrics in `request` of a loaded candidate. Its output is read after
+  // one launch on the initial operands, which does not count as a time; energy is measured over
+  // many. REQUIRES: index was returned by Load.
   tl::expected<MeterReading, Failure> Meter(size_t index, const MeterRequest& request);
-  // Whether the device can measure them: kUnsupported or kUnavailable say what is missing.
+  // Ok if the device can measure them; kUnsupported or kUnavailable name what is missing.
   Status CheckMeter(const MeterRequest& request);
 
-  // What the device has worked since the last call, by its own clock: all launches of timed blocks,
-  // as they were measured, and those that were verified or warmed up, each as long as one that was
-  // timed behind it. Not what nobody timed: launches of those that failed, filling and comparing of
+  // Device time since the last call, by the device's own clock: all launches of timed blocks, as
+  // measured, and those that were verified or warmed up, each as long as one of the block timed
+  // after it. Excludes untimed work: launches of failed candidates, filling and comparing of
   // memory, displacing of caches.
   int64_t TakeDeviceNs();
 
  private:
   struct Loaded {
     std::unique_ptr<Executable> executable;
-    double last_ns = 0;  // Of one launch; 0 before the first block.
-    // What it was asked for last, ready to be asked for again; null where that cannot be.
+    double last_ns = 0;  // Time of one launch; 0 before the first block.
+    // The block of the last request, ready to be repeated; null if it cannot be.
     std::unique_ptr<TimedBlock> block;
     TimingRequest of_block = {.launches = 0};  // Without launches: nothing was made ready.
   };
@@ -102,8 +102,8 @@ class CandidateRunner {
   // Untimed launches before a block, and how many.
   Result<int64_t> WarmUp(Executable& executable, bool is_first);
   Status MakeCopies();
-  // One block, made ready once for all that are like it if the device and the sum of what is ready
-  // allow.
+  // Times one block. Similar requests share one prepared block, if the device and the total of
+  // prepared launches allow it.
   Result<double> TimeBlock(Loaded& candidate, Executable& timed, const TimingRequest& request);
   // Null if nothing can be ready.
   Result<TimedBlock*> ReadyBlock(Loaded& candidate, const TimingRequest& request);
@@ -117,8 +117,8 @@ class CandidateRunner {
   std::optional<RotatingOperands> copies_;
   RepeatingDevice* const repeating_;  // The device, if it is one; else null.
   std::vector<Loaded> loaded_;
-  std::optional<double> best_quick_ns_;    // Of one launch of the candidates that qualified.
-  int64_t ready_launches_ = 0;             // Of all blocks that are ready.
+  std::optional<double> best_quick_ns_;    // Launch time of the fastest that qualified.
+  int64_t ready_launches_ = 0;             // Launches in all blocks that are ready.
   double device_ns_ = 0;                   // Since TakeDeviceNs.
   std::unique_ptr<EnergyCounter> energy_;  // Once it was asked for.
   bool is_asleep_ = false;                 // Nothing ran since every thread runtime fell asleep.

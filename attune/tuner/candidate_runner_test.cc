@@ -20,7 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A device that writes down what it is asked for, and refuses what it is told to.
+// A device that records its requests, and fails on demand.
 class WatchedDevice final : public RepeatingDevice {
   class Block final : public TimedBlock {
    public:
@@ -66,13 +66,13 @@ class WatchedDevice final : public RepeatingDevice {
     return Status::Ok();
   }
 
-  // What happened since the last call.
+  // Steps since the last call.
   std::vector<std::string> TakeSteps() { return std::exchange(steps_, {}); }
   std::vector<std::string>& steps() { return steps_; }
   void set_restless(bool is_restless) { is_restless_ = is_restless; }
   void RefuseTimes(int count) { times_refused_ = count; }
   void set_launch_ns(double launch_ns) { launch_ns_ = launch_ns; }
-  // Whether what it is asked to make ready can be.
+  // Enables or disables prepared blocks.
   void MakeBlocks(bool can) { makes_blocks_ = can; }
   void RefuseCaptures(Status failure) { capture_failure_ = std::move(failure); }
 
@@ -86,7 +86,7 @@ class WatchedDevice final : public RepeatingDevice {
   Status capture_failure_;
 };
 
-// Computes the product of one element by one. Every launch is a step of the device.
+// Computes the matrix product element by element. Every launch is a step of the device.
 class OneByOneSolver final : public Solver {
  public:
   explicit OneByOneSolver(std::vector<std::string>& steps) : steps_(steps) {}
@@ -316,7 +316,7 @@ TEST_F(CandidateRunnerTest, WhoStepsThroughCopiesIsNeverMadeReady) {
 }
 
 TEST_F(CandidateRunnerTest, WhatTheDeviceWorkedIsCountedWithTheLaunchesThatNobodyTimed) {
-  constexpr int64_t kLaunchNs = 1000;  // What the device says of each.
+  constexpr int64_t kLaunchNs = 1000;  // The time that the device reports for each launch.
   ASSERT_TRUE(runner_->Qualify(candidate_).has_value());
   // One verified, and blocks of at least one launch.
   EXPECT_GE(runner_->TakeDeviceNs(), 4 * kLaunchNs);

@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-// What was tried elsewhere and is a config here, too.
+// Times of other device contexts whose configs exist in `space`, too.
 std::vector<TimesElsewhere> TimesIn(const TimesOfPlaces& places, const SolverId& solver,
                                     const ConfigSpace& space) {
   std::vector<TimesElsewhere> times;
@@ -30,9 +30,9 @@ std::vector<TimesElsewhere> TimesIn(const TimesOfPlaces& places, const SolverId&
   return times;
 }
 
-// Whether all of `spaces` can be tried whole, and no device lists more. How many candidates there
-// is time for is not known before they are tried, and would be another number in a run that goes on
-// where this one is cut off.
+// True if all of `spaces` can be tried whole, and no device lists more. The number of candidates
+// that the time allows is unknown before the search, and would differ when an interrupted run
+// resumes.
 bool IsRoomForAll(const std::vector<std::pair<const Solver*, ConfigSpace>>& spaces,
                   int64_t max_candidates) {
   auto left = static_cast<uint64_t>(max_candidates);
@@ -137,7 +137,7 @@ std::vector<Candidate> CandidateSource::Ask(size_t max_count, bool is_idle) {
     for (const uint64_t index : arm.Ask(count)) batch.push_back({arm.solver, arm.space.At(index)});
   };
   if (!defaults_asked_) {
-    // Never split: the answers of all defaults decide which solvers are worth more.
+    // Never split: the answers of all defaults decide which solvers get more turns.
     for (Arm& arm : arms_) take(arm, 1);
     defaults_asked_ = true;
     return batch;
@@ -166,7 +166,8 @@ size_t CandidateSource::Left() const {
 }
 
 double CandidateSource::TurnsTaken(const Arm& arm) const {
-  // The cube of how far it is behind. Who turns out to be better than it looked catches up at once.
+  // Turns weigh the cube of the distance to the best. A solver that turns out better than it looked
+  // catches up at once.
   const double behind = arm.best_ns.has_value() ? *arm.best_ns / *BestNs() : 1.0;
   return static_cast<double>(arm.turns + 1) * behind * behind * behind;
 }

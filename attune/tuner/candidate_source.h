@@ -1,4 +1,4 @@
-// Which candidates of a problem to try next: the spaces of all applicable solvers, seen as one.
+// Chooses the next candidates of a problem: the spaces of all applicable solvers, seen as one.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ namespace attune {
 
 // Asks breadth first: the default config of every solver in order, then small spaces whole, then
 // the large ones in turns. The further behind the best a solver is, the rarer are its turns (half
-// as fast, an eighth of them), and who has shown to be far behind is left out. A batch ends early
-// where the turn is of somebody whose searcher waits for answers. Deterministic for a seed, the
-// same answers and, of searchers that count who works, as many cores.
+// as fast, an eighth of them), and a solver that proved to be far behind is left out. A batch ends
+// early at the turn of a solver whose searcher waits for answers. Deterministic for a seed, the
+// same answers and, with searchers that count workers, as many cores.
 class CandidateSource {
  public:
   struct Options {
     std::string searcher = "adaptive";  // For spaces above kExhaustiveSize.
     uint64_t seed = 1;
-    int64_t max_candidates = 0;  // Asked at most, behind the defaults; 0: no limit.
+    int64_t max_candidates = 0;  // Limit after the defaults; 0: no limit.
     bool drop_hopeless = true;   // Stop asking a solver that stays kHopelessRatio behind the best.
-    // By solver name, the one config that it is asked for; its default if others have one and it
-    // has none. Empty: whole spaces.
+    // By solver name, the one config of a solver; its default if others have one and it has none.
+    // Empty: whole spaces.
     std::map<std::string, Config> only_configs = {};
-    // What is known of the candidates from elsewhere: where the search of a large space begins.
+    // Transfer priors of the candidates: where the search of a large space begins.
     TimesOfPlaces elsewhere = {};
   };
 
@@ -45,12 +45,12 @@ class CandidateSource {
                                         const std::vector<const Solver*>& solvers,
                                         const Options& options, std::vector<std::string>* notes);
 
-  // Further configs of `solver`, which the device listed, best guess first: the guesses are asked
-  // next. kInvalidArgument if the list is no space (ConfigSpace::FromConfigs); empty ones are none,
-  // and so are all where only_configs says what is asked for.
+  // Adds further configs of `solver`, which the device listed, best guess first: the guesses are
+  // asked for next. kInvalidArgument if the list is no space (ConfigSpace::FromConfigs). Empty
+  // lists are ignored, and so are all if only_configs is set.
   Status AddListed(const SolverId& solver, const std::vector<Config>& configs);
 
-  // So many can come to be asked, by what is known so far, and whether one is among them.
+  // Number of candidates that may be asked for, as known so far, and whether one is among them.
   uint64_t size() const;
   bool Has(const Candidate& candidate) const;
 
@@ -58,10 +58,10 @@ class CandidateSource {
   // outstanding, so solvers may get ahead of those whose searchers wait for results.
   std::vector<Candidate> Ask(size_t max_count, bool is_idle = true);
 
-  // The result of a candidate that was asked.
+  // Passes the result of a candidate that was asked for.
   void Tell(const Candidate& candidate, const Answer& answer);
 
-  // The best time that was told so far, of all candidates and of those of one solver.
+  // The best time so far, of all candidates and of those of one solver.
   std::optional<double> BestNs() const;
   std::optional<double> BestNsOf(const SolverId& solver) const;
 
@@ -75,9 +75,9 @@ class CandidateSource {
     SolverId solver;
     ConfigSpace space;  // A solver that is listed on the device has two arms with different spaces.
     std::unique_ptr<Searcher> searcher;  // Null for a space that is listed whole.
-    uint64_t next_index = 0;             // Of a space that is listed whole.
+    uint64_t next_index = 0;             // Next index of a space that is listed whole.
     int64_t asked = 0;
-    int64_t turns = 0;   // Of a large one.
+    int64_t turns = 0;   // Turns of a large space.
     bool waits = false;  // For answers, before it can ask for more.
     std::optional<double> best_ns;
 
@@ -87,26 +87,25 @@ class CandidateSource {
   };
 
   explicit CandidateSource(Options options) : options_(std::move(options)) {}
-  // What is asked of `solver` where only_configs says so.
+  // The config of `solver` in only_configs, as a space.
   Result<ConfigSpace> OnlyConfig(const Solver& solver, const Problem& problem,
                                  const Target& target) const;
-  // Of the first `head` configs somebody thinks that they are good. `evaluations` as in
-  // SearcherOptions.
+  // The caller expects the first `head` configs to be good. `evaluations` as in SearcherOptions.
   Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head, uint64_t evaluations);
   bool IsHopeless(const Arm& arm) const;
-  // How many more may be asked.
+  // Number of candidates that may still be asked for.
   size_t Left() const;
-  // What the turns that an arm has had, and the one that is next, weigh: least where it is next.
+  // Weight of an arm's past turns and its next one; the minimum is next.
   double TurnsTaken(const Arm& arm) const;
-  // Whose turn it is of those with large spaces; null if nobody has anything to try now, or, unless
-  // `may_get_ahead`, whoever has would get too far ahead of those that wait for answers.
+  // The arm with a large space that is next; null if no arm has a candidate now, or, unless
+  // `may_get_ahead`, if the next arm would get too far ahead of those that wait for answers.
   Arm* NextArm(bool may_get_ahead);
 
   static constexpr double kHopelessRatio = 4.0;
   static constexpr int64_t kChancesBeforeHopeless = 6;
   // Turns of the best solver that others may be ahead while it waits for answers.
   static constexpr double kTurnsAhead = 16;
-  // Of a list: what follows is left to the searcher, although a library may have guessed more.
+  // Guesses taken of a list: the searcher gets the rest, although a library may have guessed more.
   static constexpr uint64_t kGuesses = 8;
   // Built candidates beside those that cores compile, so that the device never waits.
   static constexpr int kWaitingForTheDevice = 2;

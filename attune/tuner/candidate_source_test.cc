@@ -112,7 +112,7 @@ TEST(CandidateSourceTest, HopelessSolverIsAskedNoMore) {
   EXPECT_LT(asked_slow, 30);
 }
 
-// How often each solver was asked in the first `count` candidates behind the defaults.
+// Number of candidates of each solver among the first `count` after the defaults.
 std::map<std::string, int> Shares(CandidateSource& source,
                                   const std::map<std::string, double>& times_ns, size_t count) {
   std::map<std::string, int> shares;

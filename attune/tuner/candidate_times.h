@@ -1,4 +1,4 @@
-// What measurement sets say of candidates, place by place, as a search takes it.
+// Times of candidates in measurement sets, by device context, as a search takes them.
 #pragma once
 
 #include <map>
@@ -16,16 +16,16 @@ struct ConfigTime {
   Config config;
   std::optional<double> time_ns;
 };
-// By solver: for each other place what was tried there, each config once.
+// By solver: the configs tried in each other device context, each config once.
 using TimesOfPlaces = std::map<SolverId, std::vector<std::vector<ConfigTime>>>;
 
-// The same of one place, by candidate.
+// The same of one device context, by candidate.
 using CandidateTimes = std::map<Candidate, std::optional<double>>;
 
-// Adds the trials of `recorded` to those of its place. What was timed last counts, and a final is
-// what is timed last in its set.
+// Adds the trials of `recorded` to those of its device context. The last time counts; a final is
+// the last in its set.
 void AddTrials(const RecordedSet& recorded, CandidateTimes& times);
-// Adds `place` behind the others.
+// Adds `place` after the others.
 void AddPlace(const CandidateTimes& place, TimesOfPlaces& times);
 
 }  // namespace attune

@@ -25,12 +25,13 @@
 namespace attune {
 namespace {
 
-// Of one problem that is not in heats: the race and the final each have one.
+// Worker processes that time one problem with a single screening round: the race and the final each
+// have one.
 constexpr size_t kTimingChildren = 2;
-// With shared children, who lists and qualifies, and those.
+// With shared worker processes: the one that lists and qualifies, and those.
 constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
-// Of operands and their copies: with up to so many, a child has room on every device beside one
-// that was killed and still has what it had.
+// Bytes of operands and their copies: up to this limit, every device has room for a worker process
+// beside a killed one that still holds its memory.
 constexpr int64_t kMostBytesBesideDying = int64_t{256} << 20;
 // Interval at which a thread that waits for compilers checks whether the search is over.
 constexpr int64_t kStreamIntervalNs = 50'000'000;
@@ -40,7 +41,7 @@ ChildOptions WithDefaults(ChildOptions options) {
   if (options.jobs <= 0) options.jobs = is_one_at_a_time ? 1 : UsableCores();
   if (options.compile_jobs <= 0) options.compile_jobs = UsableCores();
   if (options.memory_limit_bytes <= 0) {
-    // Every child at its limit at once, with room for the parent and the page cache.
+    // Room for every worker process at its limit at once, the parent and the page cache.
     options.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options.jobs + 2);
   }
   return options;
@@ -68,7 +69,7 @@ Result<std::vector<Config>> AskForList(ChildProcess& child, const SolverId& solv
   }
 }
 
-// Those that have the device open for the next problem.
+// Number of worker processes with the device open for the next problem.
 size_t OpenedAhead(const ChildOptions& options) { return options.opens_ahead ? 1 : 0; }
 
 size_t JobsOf(const ChildOptions& options) { return static_cast<size_t>(options.jobs); }
@@ -79,8 +80,8 @@ int64_t OperandBytes(const Problem& problem) {
   return static_cast<int64_t>(sum_bytes);
 }
 
-// A child that times holds the copies of the operands, too: the budget and the one that exceeds it,
-// and two more while they are made.
+// A worker process that times holds the copies of the operands, too: the budget, the copy that
+// exceeds it, and two more while they are made.
 Assignment WithRoomForCopies(Assignment assignment, int64_t operand_bytes) {
   const int64_t rotation_bytes = assignment.terms.rotation_bytes;
   if (rotation_bytes > 0) assignment.memory_limit_bytes += rotation_bytes + 3 * operand_bytes;
@@ -104,7 +105,7 @@ class ChildEvaluator final : public Evaluator {
     EndBenches();
     MakeRoomFor(std::max(BytesOfChild(), OperandBytes(problem) + terms.rotation_bytes));
     // They open the device while the reference is made, and do not wait for each other. With one
-    // for the next problem there is one that was left by the problem before.
+    // for the next problem there is also one left from the previous problem.
     if (KeepsChild()) {
       opened_.DropEnded();
       opened_.WarmUpFor(Text(problem));
@@ -125,8 +126,8 @@ class ChildEvaluator final : public Evaluator {
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);
     busy_.intervals.push_back({begin_ns, SteadyNowNs(), TuningStep::kReference});
-    // Whoever has computed the reference goes on to list and qualify; if it cannot, another one
-    // takes its place.
+    // The worker process that computed the reference also lists and qualifies; if it cannot,
+    // another one replaces it.
     const bool stays = KeepsChild() || TakesTurns();
     if (stays && opened.has_value() && opened->Greet(assignment_).ok()) {
       benches_.front().child.emplace(std::move(*opened));
@@ -151,7 +152,7 @@ class ChildEvaluator final : public Evaluator {
   Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) override {
     if (stream.size_limit() == 0) return Status::Ok();
     dying_.AwaitAll();
-    // On this thread: the system kills children with the thread that started them.
+    // Runs on this thread: the system kills worker processes with the thread that started them.
     return KeepsChild() ? QualifyInTurn(stream, time) : QualifySideBySide(stream, time);
   }
 
@@ -160,7 +161,7 @@ class ChildEvaluator final : public Evaluator {
     if (!baseline_.has_value()) baseline_ = FirstPassed(results);
   }
 
-  // Who compiles ahead needs enough to compile while the others run.
+  // Compiling ahead needs enough candidates to compile while others run.
   size_t batch_size() const override { return KeepsChild() ? 64 : Evaluator::batch_size(); }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
@@ -189,17 +190,17 @@ class ChildEvaluator final : public Evaluator {
   BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
  private:
-  // Where one thread qualifies.
+  // The workplace of one thread that qualifies.
   struct Bench {
-    // Who was killed last: it is gone before the next candidate begins, so that they are never in
-    // memory together, and leaves its place to that one.
+    // The worker process killed last. It is gone before the next candidate begins, so that they are
+    // never in memory together, and leaves its place to the next.
     std::optional<DyingChild> before;
-    std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
-    size_t children = 0;                // Number of children so far.
-    int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
+    std::optional<ChildProcess> child;            // No request to it has left anything behind.
+    size_t children = 0;                          // Number of worker processes so far.
+    int64_t ready_by_ns = QualifyTime::kForever;  // Deadline of the next candidate.
     std::unique_lock<std::mutex> turn;  // Held while its candidate is timed: see TakesTurns.
 
-    // Kills who is there.
+    // Kills the worker processes of the bench.
     void LeaveTo(DyingChildren& dying) {
       if (before.has_value()) dying.Add(std::move(*before));
       if (child.has_value()) dying.Add(child->End());
@@ -208,15 +209,15 @@ class ChildEvaluator final : public Evaluator {
     }
   };
 
-  // What a child of this problem has on its device, beside workspaces.
+  // Bytes of a worker process of this problem on its device, beside workspaces.
   int64_t BytesOfChild() const { return operand_bytes_ + assignment_.terms.rotation_bytes; }
 
-  // So that nobody is short of memory for a moment, and a candidate fails for it.
+  // Prevents a short lack of memory that would fail a candidate.
   void MakeRoomFor(int64_t size_bytes) {
     if (size_bytes > kMostBytesBesideDying) dying_.AwaitAll();
   }
 
-  // How long the launches of whoever passed take.
+  // Keeps the launch time of a qualified candidate.
   void Remember(const Qualified& result) {
     if (result.trial.failure() != nullptr) return;
     quick_ns_.insert_or_assign(result.trial.candidate, result.quick_ns);
@@ -247,7 +248,7 @@ class ChildEvaluator final : public Evaluator {
     }
   };
 
-  // In children that each thread has for itself.
+  // Qualifies in worker processes that belong to one thread each.
   Status QualifySideBySide(CandidateStream& stream, const QualifyTime& time) {
     Round round(stream, time);
     const size_t most = stream.size_limit();
@@ -255,7 +256,7 @@ class ChildEvaluator final : public Evaluator {
     std::deque<Bench> own(TakesTurns() ? 0 : jobs);
     if (TakesTurns()) {
       if (benches_.size() < jobs) benches_.resize(jobs);
-      // Started here, because a child ends with the thread that started it.
+      // Started here, because a worker process ends with the thread that started it.
       for (size_t i = 0; i < jobs; ++i) ATTUNE_RETURN_IF_ERROR(Occupy(benches_[i]));
     }
     std::stop_source all_taken;
@@ -299,18 +300,18 @@ class ChildEvaluator final : public Evaluator {
     }
     round.told.notify_all();
     lock.unlock();
-    // This thread may have started a later child, which would end with it.
+    // This thread may have started a later worker process, which would end with it.
     if (bench.children == children) return;
     const std::lock_guard bench_lock(benches_mutex_);
     bench.before.reset();
     bench.child.reset();
   }
 
-  // Runs candidates in the kept child while other children compile. Candidates that need no
+  // Runs candidates in the kept worker process while others compile. Candidates that need no
   // compiler run first.
   Status QualifyInTurn(CandidateStream& stream, const QualifyTime& time) {
     Round round(stream, time);
-    // In place of those that failed candidates have used up.
+    // Replaces those that failed candidates used up.
     opened_.Supply(kTimingChildren + OpenedAhead(options_), std::stop_token());
     build_ahead_.Begin(assignment_.problem);
     std::deque<BuiltAhead> ready;
@@ -370,7 +371,7 @@ class ChildEvaluator final : public Evaluator {
     return round.first_error;
   }
 
-  // On the kept child, what was compiled for it being in the kernel cache.
+  // Runs a candidate in the kept worker process; its compiled code is in the kernel cache.
   Result<std::optional<Qualified>> QualifyBuilt(const Candidate& candidate,
                                                 const BuiltAhead& built) {
     Qualified result;
@@ -389,20 +390,21 @@ class ChildEvaluator final : public Evaluator {
     return std::optional<Qualified>(std::move(result));
   }
 
-  // Whether one child lists and qualifies until something fails or others are timed: starting one
-  // costs more than most candidates.
+  // True if one worker process lists and qualifies until a failure or until others are timed:
+  // starting one costs more than most candidates.
   bool KeepsChild() const {
     return options_.share_children && options_.jobs == 1 && !options_.on_processor;
   }
-  // True if children stay, build and verify candidates concurrently, and time them one at a time.
+  // True if worker processes stay, build and verify candidates concurrently, and time them one at a
+  // time.
   bool TakesTurns() const { return options_.share_children && options_.on_processor; }
 
-  // Kills the children of all benches, which hold memory.
+  // Kills the worker processes of all benches, which hold memory.
   void EndBenches() {
     for (Bench& bench : benches_) bench.LeaveTo(dying_);
   }
 
-  // Of children that run candidates. Those that compile never open the device.
+  // Spare worker processes that run candidates. Those that compile never open the device.
   SpareChildren& SparesWithDevice() { return KeepsChild() ? opened_ : spares_; }
 
   Status Occupy(Bench& bench) {
@@ -414,7 +416,7 @@ class ChildEvaluator final : public Evaluator {
     return Status::Ok();
   }
 
-  // Waits until no other candidate is timed, and pauses all other children until EndTurn.
+  // Waits until no other candidate is timed, and pauses all other worker processes until EndTurn.
   void AwaitTurn(Bench& own) {
     own.turn = std::unique_lock(turns_);
     const std::lock_guard lock(benches_mutex_);
@@ -444,8 +446,8 @@ class ChildEvaluator final : public Evaluator {
         failure->kind == FailureKind::kTimedOut) {
       return result;
     }
-    // Those before may have left something behind that it stumbled over: the default that the child
-    // was warmed up with, too.
+    // Earlier candidates may have left something behind that caused the crash, including the
+    // default of the warm-up.
     if (KeepsChild() && failure->kind == FailureKind::kCrashed) {
       ATTUNE_ASSIGN_OR_RETURN(ChildProcess alone, spares_.TakeReady(assignment_));
       bench.child.emplace(std::move(alone));
@@ -454,17 +456,16 @@ class ChildEvaluator final : public Evaluator {
     return is_shared ? QualifyOnce(bench, candidate, busy) : std::move(result);
   }
 
-  // Whether somebody who fails in this way has nobody but himself to blame, and hurt nobody else:
-  // he did not get so far as to run, or his result is wrong and all memory around it as it was
-  // (Verify says so first if it is not). Outputs and workspace are poisoned and inputs restored for
-  // each, so that what others left there is no excuse. On a processor, what a wrong kernel wrote
-  // beyond that may be anything of its process.
+  // True if a failure of this kind is the candidate's own and affects no other: it did not run, or
+  // its result is wrong and all memory around it is intact (Verify reports damage first). Outputs
+  // and workspace are poisoned and inputs restored for each candidate, so earlier candidates are no
+  // excuse. On a processor, a wrong kernel may have written to any memory of its process.
   bool IsHarmless(FailureKind kind) const {
     return kind == FailureKind::kNotApplicable ||
            (kind == FailureKind::kWrongResult && !options_.on_processor);
   }
 
-  // Whether the child is as good as new.
+  // True if the worker process can run another candidate as if new.
   bool LeftNothingBehind(const Reply& reply) const {
     const auto* failed = std::get_if<FailedReply>(&reply.content);
     if (failed != nullptr) return IsHarmless(failed->failure.kind) && !failed->device_lost;
@@ -500,7 +501,7 @@ class ChildEvaluator final : public Evaluator {
     }
     if (was_given_up) return std::optional<Qualified>();
     if (!reply) {
-      // Whatever of it was building and loading nobody can tell.
+      // The share of building and loading is unknown.
       result.verify_ns = answered_ns - asked_ns;
       result.trial.outcome = std::move(reply.error());
       return std::optional<Qualified>(std::move(result));
@@ -529,18 +530,18 @@ class ChildEvaluator final : public Evaluator {
   SpareChildren opened_;           // If KeepsChild().
   BuildAhead build_ahead_;         // If KeepsChild().
   ReferenceChild references_;      // If KeepsChild().
-  ReferenceChild own_references_;  // If not: a child for each user's kernel.
+  ReferenceChild own_references_;  // If not: a worker process for each user's kernel.
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;
-  std::map<Candidate, double> quick_ns_;  // Of those that qualified.
-  std::optional<Candidate> baseline_;     // Who outputs are compared with.
+  std::map<Candidate, double> quick_ns_;  // Launch times of qualified candidates.
+  std::optional<Candidate> baseline_;     // The candidate that outputs are compared with.
   std::mutex benches_mutex_;              // Guards Bench::child against Pause and Resume.
   std::deque<Bench> benches_{1};          // One if KeepsChild(), one for each job if TakesTurns().
   std::mutex turns_;                      // Held while a candidate is timed, if TakesTurns().
   DyingChildren dying_;                   // Gone before candidates run. Outlives all that kill.
   BusyTime busy_;
-  bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.
+  bool asking_harms_ = false;  // Kept for all problems: a hang costs 20 s.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Options of children, and what is found out about them before a candidate is evaluated.
+// Options of worker processes, and checks on them before a candidate is evaluated.
 #include <utility>
 
 #include <fmt/format.h>

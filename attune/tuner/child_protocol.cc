@@ -148,7 +148,7 @@ class FieldReader {
     return tolerance;
   }
 
-  // What the fields say together has to hold, too.
+  // Checks a condition over several fields.
   void Require(const Status& valid) {
     if (!status_.ok() || valid.ok()) return;
     status_ = DataLoss(fmt::format("A child message is impossible: {}", valid.message()));
@@ -240,7 +240,7 @@ Result<Json> ParseMessage(std::string_view text) {
   return json;
 }
 
-// Room for one descriptor beside the bytes of a socket; the system closes what is sent beyond it.
+// Room for one descriptor beside the bytes of a socket; the system closes any further ones.
 union FileControl {
   cmsghdr alignment;
   char bytes[CMSG_SPACE(sizeof(int))];

@@ -1,4 +1,4 @@
-// Messages between a tuning process and its children, and the frames that carry them.
+// Messages between a tuning process and its worker processes, and the frames that carry them.
 // docs/formats/child_protocol.md.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace attune {
 
 inline constexpr int kChildProtocolVersion = 11;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
-// Of one ListedReply; the rest is asked for page by page.
+// Configs of one ListedReply; further pages take further requests.
 inline constexpr size_t kConfigsPerPage = 2048;
 
 // Travels with the descriptor of the problem's data, see WriteFrame.
@@ -33,7 +33,7 @@ struct HelloRequest {
   int64_t warm_up_launches = 0;
   int64_t warm_up_ns = 0;
 };
-// That the output has to agree with what `against` computes.
+// The output must agree with that of `against`.
 struct AgreementRequest {
   std::string against;
   OutputTolerance tolerance;
@@ -41,10 +41,11 @@ struct AgreementRequest {
 struct QualifyRequest {
   std::string candidate;
   std::optional<AgreementRequest> agreement = {};
-  // After it reports the phase `measure`, the child waits for a TurnRequest before it times.
+  // After it reports the phase `measure`, the worker process waits for a TurnRequest before it
+  // times.
   bool awaits_turn = false;
 };
-// Lets a child that waits for its turn time its candidate.
+// Lets a worker process that waits for its turn time its candidate.
 struct TurnRequest {};
 struct LoadRequest {
   std::string candidate;
@@ -54,25 +55,25 @@ struct TimeRequest {
   int launches = 1;
   CacheState cache = CacheState::kWarm;
 };
-// One sample of the figures of a loaded candidate; without one, whether they can be measured here.
+// Takes one sample of the metrics of a loaded candidate; without an index, asks whether the device
+// can measure them.
 struct MeterChildRequest {
   std::optional<uint64_t> index;
   MeterRequest figures;
 };
-// Which configs the library of the device lists for the problem: those from `first` on.
+// Asks for the configs that the library of the device lists for the problem, from `first` on.
 struct ListRequest {
   std::string solver;  // Text of its id.
   uint64_t first = 0;
 };
-// What the device says of itself now.
+// Asks for the present device conditions.
 struct ConditionsRequest {};
-// Instead of a hello, and all that this child is asked.
+// Replaces the hello, and is the only request to this worker process.
 struct PeaksRequest {
   int version = kChildProtocolVersion;
   std::string device;
 };
-// Instead of a hello, too, and nothing else but more of them: compiles for the device and opens
-// none.
+// Also replaces a hello; only more of them may follow: compiles for the device and opens none.
 struct CompileRequest {
   int version = kChildProtocolVersion;
   std::string device;
@@ -91,7 +92,7 @@ using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequ
                              ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest,
                              MeterChildRequest, TurnRequest>;
 
-// What a child found out about a candidate before or beside its failure.
+// Results of a candidate before or beside its failure.
 struct Qualification {
   int64_t build_ns = 0;
   int64_t load_ns = 0;
@@ -101,7 +102,8 @@ struct Qualification {
   std::string capture_failure = {};  // As Trial::capture_failure.
 };
 
-// The first message of every child, unasked: it is started, and sleeps until a request comes.
+// The first message of every worker process, sent without a request: it is started, and sleeps
+// until a request comes.
 struct ListeningReply {};
 struct ReadyReply {};
 struct RefusedReply {
@@ -125,7 +127,7 @@ struct ListedReply {
   uint64_t total = 0;
 };
 struct ConditionsReply {
-  DeviceConditions conditions;  // Without a field if the device tells nothing.
+  DeviceConditions conditions;  // Without a field if the device reports nothing.
 };
 struct PeaksReply {
   Peaks peaks;
@@ -133,12 +135,13 @@ struct PeaksReply {
 struct CompiledReply {
   int64_t build_ns = 0;  // In the compiler; 0 if nothing was compiled.
 };
-// The reference is written, and this child can write to it no more.
+// The reference is written, and this worker process can no longer write to it.
 struct ReferencedReply {};
 struct FailedReply {
   Failure failure;
   Qualification qualification;
-  // Whatever this child asks of its device fails from now on: nobody else is to be tried in it.
+  // Every further request of this worker process to its device fails: no other candidate may be
+  // tried in it.
   bool device_lost = false;
 };
 
@@ -148,7 +151,7 @@ struct Reply {
                TimedReply, ListedReply, ConditionsReply, PeaksReply, CompiledReply, ReferencedReply,
                FailedReply, MeteredReply>
       content;
-  // What the device has worked for candidates since the last one, by its own clock; never negative.
+  // Device time for candidates since the last reply, by the device's own clock; never negative.
   int64_t device_ns = 0;
 };
 

@@ -11,8 +11,8 @@
 namespace attune {
 namespace {
 
-// What of an environment can change a result: neither what the machine is called nor how much time
-// there is.
+// Drops the facts of an environment that cannot change a result: the name of the machine and the
+// budgets.
 Environment WhatMatters(Environment environment) {
   std::erase_if(environment, [](const auto& fact) {
     return fact.first.starts_with("host.") || fact.first == kPerProblemTerm ||
@@ -60,7 +60,7 @@ Result<CutOff> FindCutOff(RecordStore& store, const MeasurementSet& begins) {
     const bool has_final =
         std::any_of(recorded.records.begin(), recorded.records.end(),
                     [](const Record& record) { return record.trial.role == TrialRole::kFinal; });
-    // A set with a final also stays open where what stood before it is better evidence.
+    // A set with a final also stays open if the earlier choice is better evidence.
     const bool ends_with_final =
         was_decided || (IsSameTuning(recorded.set, begins) &&
                         begins.environment.contains(std::string(kObjectiveTerm)));

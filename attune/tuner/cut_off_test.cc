@@ -1,4 +1,4 @@
-// Tunings that are cut off and go on, on a fake clock and a store in memory.
+// Tunings that are interrupted and resume, on a fake clock and a store in memory.
 #include "attune/tuner/cut_off.h"
 
 #include <cstdint>
@@ -50,7 +50,7 @@ std::vector<RecordedSet> SetsOf(RecordStore& store) {
   return sets;
 }
 
-// Config `p` of what qualified or failed to, in the order in which it was stored.
+// Config `p` of each qualified or failed candidate, in the order of storage.
 std::vector<int64_t> Tried(const RecordedSet& recorded) {
   std::vector<int64_t> tried;
   for (const Record& record : recorded.records) {
@@ -60,7 +60,7 @@ std::vector<int64_t> Tried(const RecordedSet& recorded) {
   return tried;
 }
 
-// The first `count` trials of `recorded` in `store`, as if whoever tuned had been killed then.
+// Stores the first `count` trials of `recorded`, as if the tuning process had been killed then.
 void Keep(RecordStore& store, const RecordedSet& recorded, size_t count) {
   ASSERT_TRUE(store.BeginSet(recorded.set).ok());
   for (size_t i = 0; i < count; ++i) {
@@ -221,7 +221,7 @@ TEST_F(CutOffTest, NothingIsTakenOverUnlessItIsAskedFor) {
   EXPECT_EQ(Tune(store).taken_over, 0);
 }
 
-// What FindCutOff makes of one set, which differs from one that begins now.
+// FindCutOff on one set that differs from one that begins now.
 class CutOffTermsTest : public ::testing::Test {
  protected:
   CutOffTermsTest() {
@@ -237,7 +237,7 @@ class CutOffTermsTest : public ::testing::Test {
 
   MeasurementSet Set() const { return NewSet(problem_, parts_, options_); }
 
-  // How many candidates are found of a set that `change` made different.
+  // Number of candidates found in a set that `change` altered.
   size_t Found(const std::function<void(MeasurementSet&)>& change) {
     MemoryStore store;
     MeasurementSet set = Set();
@@ -306,7 +306,7 @@ TEST_F(CutOffTermsTest, WhatCameToADecisionIsNotGoneOnWith) {
     EXPECT_TRUE(store.Append(id, {&trial, 1}).ok());
   };
 
-  // Killed between its final and its decision, of which there was none before.
+  // Killed between its final and its decision, without an earlier decision.
   const std::string first = begin();
   append_final(first);
   EXPECT_THAT(FindCutOff(store, Set())->results, SizeIs(1));
@@ -317,7 +317,7 @@ TEST_F(CutOffTermsTest, WhatCameToADecisionIsNotGoneOnWith) {
   const std::string second = begin();
   EXPECT_THAT(FindCutOff(store, Set())->results, SizeIs(1));
 
-  // What stood before stays: the set is left open.
+  // The incumbent stays: the set is left open.
   append_final(second);
   EXPECT_THAT(FindCutOff(store, Set())->results, IsEmpty());
 }

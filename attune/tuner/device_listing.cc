@@ -20,7 +20,7 @@ Status AddListOf(const SolverId& solver, int64_t limit, Evaluator& evaluator,
   return source.AddListed(solver, configs);
 }
 
-// Those that are worth a list, the most promising first.
+// Solvers worth a list, the most promising first.
 std::vector<const Solver*> InOrderOfPromise(const std::vector<const Solver*>& solvers,
                                             bool exhaustive, const CandidateSource& source) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// What only the library of a device can enumerate, made part of what a tuning tries.
+// Adds configs that only the library of a device can enumerate to the candidates of a tuning.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace attune {
 
-// How far listing goes. A list of a few ten thousand configs takes 0.2 to 0.5 s of a GPU's time.
+// Limits of listing. A list of a few ten thousand configs takes 0.2 to 0.5 s of a GPU's time.
 struct ListingTerms {
   int64_t limit = 0;        // Configs taken of each list, from its begin; 0: all.
   bool exhaustive = false;  // Lists of every solver, however long it takes.
-  // The time of the problem. No list is begun that would make listing take more than a sixth of it,
-  // were it as long as the longest before; the first one always is.
+  // The time of the problem. A list is skipped if listing would exceed a sixth of it, assuming that
+  // the list takes as long as the longest so far; the first list never is.
   int64_t per_problem_ns = 0;
   Clock* clock = nullptr;  // REQUIRED.
 };
 
-// Adds to `source` what those of `solvers` that are listed on the device list there for the problem
-// of `evaluator`: the best of those that were told first, and none that is kHopelessToList times
-// slower than the best of all. Solvers of which no time is known come last. One without a list is
-// tried with the configs that it has; `notes` says why.
+// Adds to `source` the configs that the device lists for the problem of `evaluator`, for those of
+// `solvers` that are listed on the device. Solvers with the best times come first, those without a
+// time last, and those that are kHopelessToList times slower than the best are left out. A solver
+// without a list is tried with the configs that it has; `notes` says why.
 void AddListed(const std::vector<const Solver*>& solvers, const ListingTerms& terms,
                Evaluator& evaluator, CandidateSource& source, std::vector<std::string>& notes);
 

@@ -21,7 +21,7 @@ class DeviceListingTest : public testing::Test {
     return traits;
   }
 
-  // How many candidates there are to try after the device was asked.
+  // Number of candidates after the device was asked.
   size_t CountAfterListing(int64_t limit = 0) {
     auto source = CandidateSource::Create(PackedGemm(2, 2, 2), Target{}, solvers_, {}, &notes_);
     EXPECT_TRUE(source.ok());
@@ -52,7 +52,7 @@ TEST_F(DeviceListingTest, OfAListTheFirstAreTakenAsFarAsItIsAskedFor) {
 
 class ListingOrderTest : public DeviceListingTest {
  protected:
-  // Names of the solvers that are listed when their defaults took these times and each list takes
+  // Names of the solvers that are listed if their defaults took these times and each list takes
   // `list_ns`.
   std::vector<std::string> Listed(const std::vector<double>& times_ns, int64_t list_ns,
                                   bool exhaustive = false) {

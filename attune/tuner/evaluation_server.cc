@@ -28,7 +28,7 @@
 namespace attune {
 namespace {
 
-// Of a message that a library may have made arbitrarily long.
+// Limit of a message that a library may have made arbitrarily long.
 constexpr size_t kMaxFailureBytes = 32768;
 
 // One conversation with the parent. Requests are answered in order.
@@ -43,7 +43,8 @@ class EvaluationServer {
           (void)std::fwrite(log.data(), 1, log.size(), stderr);
         }}) {}
 
-  // Before anybody asks. What goes wrong is no answer to anything: whoever asks is told.
+  // Warms up before the first request. An error answers no request; the request that needs the
+  // device or the problem reports it.
   Status WarmUp(const std::string& device, const std::string& problem_text) {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(problem_text));
     ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, OpenDevice(device));
@@ -58,7 +59,7 @@ class EvaluationServer {
     return Status::Ok();
   }
 
-  // Until the parent closes. The status says why the conversation broke, if it did.
+  // Serves until the parent closes. The status says why the conversation broke, if it did.
   Status Serve() {
     ATTUNE_RETURN_IF_ERROR(Send(ListeningReply{}));
     for (;;) {
@@ -112,8 +113,8 @@ class EvaluationServer {
     return Send(ReferencedReply{});
   }
 
-  // Nothing if the reference is there. An error means that this device does not compute it. What is
-  // mapped here is unmapped when this returns: nobody could seal it otherwise.
+  // Nothing if the reference is there. An error means that this device does not compute it. The
+  // mapping ends when this returns: otherwise the parent could not seal it.
   Result<std::optional<Failure>> MakeReference(const ReferenceRequest& request) {
     ATTUNE_RETURN_IF_ERROR(CheckVersion(request.version));
     if (!passed_fd_.valid()) return InvalidArgument("No data of the problem came to be completed.");
@@ -186,7 +187,7 @@ class EvaluationServer {
     return builder_.Build({solver, problem, candidate.config, request.is_draft}, target);
   }
 
-  // What the driver tells of a device without opening it.
+  // The target that the driver reports for a device without opening it.
   static Result<Target> TargetOf(const Backend& backend, const std::string& spec) {
     for (const DeviceReport& device : backend.Devices()) {
       if (device.spec == spec) return device.target;
@@ -210,8 +211,7 @@ class EvaluationServer {
     const UniqueFd data_fd = std::move(passed_fd_);
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Map(problem_, data_fd.get()));
     data_.emplace(std::move(data));
-    // A phase that cannot be reported has no reader any more; the next request ends the
-    // conversation.
+    // If a phase cannot be reported, the reader is gone; the next request ends the conversation.
     const auto on_phase = [this](Phase phase) {
       (void)Send(PhaseReply{phase});
       if (phase == Phase::kMeasure && awaits_turn_) AwaitTurn();
@@ -326,7 +326,7 @@ class EvaluationServer {
     }
     FailedReply reply{std::move(failed.failure), failed.qualification};
     reply.device_lost = device_ != nullptr && !device_->Synchronize().ok();
-    // It did apply, and took the device with it.
+    // It did apply, and lost the device.
     const bool is_refusal = reply.failure.kind == FailureKind::kNotApplicable;
     if (reply.device_lost && is_refusal) reply.failure.kind = FailureKind::kLoadFailed;
     return Send(std::move(reply));
@@ -337,7 +337,7 @@ class EvaluationServer {
   std::unique_ptr<KernelCache> cache_;
   Builder builder_;
   std::string received_;
-  UniqueFd passed_fd_;  // The last that came.
+  UniqueFd passed_fd_;  // The latest descriptor.
   Problem problem_;
   std::unique_ptr<Device> device_;
   std::string device_spec_;
@@ -345,7 +345,7 @@ class EvaluationServer {
   std::optional<CandidateRunner> runner_;
   bool awaits_turn_ = false;  // Set while a QualifyRequest with awaits_turn is answered.
   size_t loaded_count_ = 0;
-  SolverId listed_solver_ = {"", 0};  // Whose list `listed_` is.
+  SolverId listed_solver_ = {"", 0};  // Solver of `listed_`.
   std::vector<Config> listed_;
 };
 

@@ -79,7 +79,7 @@ Status EvaluationStatus(const Status& status) {
 }
 
 int64_t VerifyNs(int64_t elapsed_ns, const Trial& qualified) {
-  // What a compiler took may have been measured by another clock.
+  // A build time may have been measured by another clock.
   return std::max<int64_t>(elapsed_ns - qualified.build_ns - qualified.load_ns, 0);
 }
 

@@ -1,4 +1,4 @@
-// Builds, verifies and times candidates of one problem, somewhere: in this process or in children.
+// Builds, verifies and times candidates of one problem, in this process or in worker processes.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@
 
 namespace attune {
 
-// What is asked of an evaluation beyond the usual; values, that travel to children.
+// Optional terms of an evaluation; values, that travel to worker processes.
 struct EvaluationTerms {
-  // Of the copies that launches step through when they are timed with kRotating; 0: none are made.
+  // Bytes of the copies that launches step through with kRotating; 0: no copies.
   int64_t rotation_bytes = 0;
   // Untimed launches before the first block of a candidate, until either limit is reached; 0 is no
   // limit, and both 0 are the usual single launch. After 5 s they end in any case.
   int64_t warm_up_launches = 0;
   int64_t warm_up_ns = 0;
-  // The whole output of every candidate has to agree, beside being right, with that of the first
-  // candidate that qualified in an earlier call of Qualify, on the same inputs.
+  // The whole output of every candidate must also agree with that of the first candidate that
+  // qualified in an earlier call of Qualify, on the same inputs.
   std::optional<OutputTolerance> output_check;
 
   friend bool operator==(const EvaluationTerms&, const EvaluationTerms&) = default;
 };
 
-// When something useful ran: steady-clock nanoseconds of this machine.
+// An interval of useful work: steady-clock nanoseconds of this machine.
 struct BusyInterval {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
@@ -45,11 +45,11 @@ struct BusyInterval {
   int process = 0;             // Id of the process; 0 is the tuner.
 };
 
-// What ran, and what of it the device itself was busy for.
+// Intervals of useful work, and the part of them in which the device itself was busy.
 struct BusyTime {
   std::vector<BusyInterval> intervals;
-  // As long as launches of candidates took by the clock of the device, each of them no later than
-  // it was heard of: see CandidateRunner::TakeDeviceNs.
+  // Time of candidate launches by the clock of the device, each placed no later than its report:
+  // see CandidateRunner::TakeDeviceNs.
   std::vector<BusyInterval> of_device;
   // When processes started or waited, for the timeline alone.
   std::vector<BusyInterval> idle = {};
@@ -59,17 +59,17 @@ void Append(BusyTime& to, BusyTime from);
 // Total length of the union of `intervals`, in nanoseconds: overlapping work counts once.
 int64_t UnionLengthNs(std::vector<BusyInterval> intervals);
 
-// What verifying took of `elapsed_ns`, in which `qualified` was built, loaded and verified.
+// The verification's part of `elapsed_ns`, in which `qualified` was built, loaded and verified.
 int64_t VerifyNs(int64_t elapsed_ns, const Trial& qualified);
 
 // The first of `results` that passed.
 std::optional<Candidate> FirstPassed(std::span<const Qualified> results);
 
-// `status` of an evaluator for whoever tunes: a failure to evaluate one problem gets a code of its
-// own, so that nobody takes it for a failure of the store, which ends a whole run.
+// `status` of an evaluator for the tuner: a failure to evaluate one problem gets a code of its own,
+// so that it is not taken for a failure of the store, which ends a whole run.
 Status EvaluationStatus(const Status& status);
 
-// Told each result as it comes, one at a time, on whatever thread. May be null.
+// Gets each result as it comes, one at a time, on any thread. May be null.
 using QualifiedListener = std::function<void(const Qualified&)>;
 
 // A source of candidates that receives their results. An evaluator takes the next candidate when it
@@ -96,11 +96,11 @@ class Evaluator {
   virtual ~Evaluator() = default;
 
   // Makes inputs and reference of `problem` from `seed`; replaces those of the problem before.
-  // `terms` hold until the next Begin. kDeadlineExceeded if `reference` said stop.
+  // `terms` hold until the next Begin. kDeadlineExceeded if `reference` requested a stop.
   virtual Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                        const ReferenceTerms& reference) = 0;
 
-  // What went wrong on the way without harm since the last call: sentences for people.
+  // Harmless problems since the last call: sentences for people.
   virtual std::vector<std::string> TakeNotes() { return {}; }
 
   // The configs that `solver` lists on the device for the problem (Solver::ListOn), best guess
@@ -110,15 +110,15 @@ class Evaluator {
   // Builds, loads, verifies and briefly runs the candidates of `stream`, several concurrently if
   // possible, until the stream ends or is over. Candidates that exceed `time` are given up. For a
   // solver that searches (SolverTraits::searches), the result holds the candidate it found. Fails
-  // if candidates cannot be evaluated at all, for example if no child can be started.
+  // if candidates cannot be evaluated at all, for example if no worker process can be started.
   virtual Status QualifyFrom(CandidateStream& stream, const QualifyTime& time) = 0;
 
   // The same for a list; returns the results in the order of `candidates`.
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          const QualifyTime& time, const QualifiedListener& on_each);
 
-  // What came of candidates of this problem in an earlier process, under the same terms: those that
-  // passed may be timed and compared with as if they had qualified here.
+  // Takes results of candidates of this problem from an earlier process, under the same terms:
+  // those that passed may be timed and compared with as if they had qualified here.
   virtual void TakeOver(std::span<const Qualified>) {}
 
   // Number of candidates that keep it busy until the first result.
@@ -133,7 +133,7 @@ class Evaluator {
   // programs that load the candidate build it.
   virtual void BuildForUse(const Candidate&) {}
 
-  // What ran since Begin, for the shares of useful time.
+  // Busy time since Begin, for the shares of useful time.
   virtual BusyTime TakeBusyTime() = 0;
 };
 

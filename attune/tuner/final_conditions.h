@@ -1,4 +1,4 @@
-// What a device says of itself around a final, asked and kept.
+// Queries and stores the conditions of a device around a final.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace attune {
 
-// Nothing if the device does not tell; a reason why it can no longer be asked is a note of
+// Nothing if the device reports none. If the query is disabled, the reason becomes a note of
 // `report`.
 std::optional<DeviceConditions> AskConditions(BlockTimer& timer, TuneReport& report);
 
-// Keeps them with the set of `report`, which says so if they held the clock back, or are
+// Stores them with the set of `report`, and adds a note if they held the clock back, or are
 // impossible: then the set stays without. Fails as the store does.
 Status KeepConditions(const SetConditions& conditions, RecordStore& store, TuneReport& report);
 

@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// So many points of a front are looked for by searches of their own; others turn up between them.
+// Maximum number of searches for points of a front; further points turn up between them.
 constexpr size_t kWeights = 5;
 
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<Candidate> FrontSource::Ask(size_t max_count) {
   }
   max_count = std::min(max_count, Left());
   const size_t share = std::max<size_t>(max_count / parts_.size(), 1);
-  // Ends when everybody in turn has nothing to ask for.
+  // Ends when all parts in turn have no candidate.
   for (size_t silent = 0; silent < parts_.size() && batch.size() < max_count;) {
     const size_t part = std::exchange(next_, (next_ + 1) % parts_.size());
     silent = AskPart(part, std::min(share, max_count - batch.size()), batch) ? 0 : silent + 1;

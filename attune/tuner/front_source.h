@@ -1,5 +1,5 @@
-// Which candidates to try next where more than the time counts: several searches beside each other,
-// each for its own weights of the objectives.
+// Chooses the next candidates for objectives beside time: several interleaved searches, each for
+// its own weights of the objectives.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,9 @@
 namespace attune {
 
 // A CandidateSource for each pair of weights (search/scalarisation.h), or one for a single
-// objective. They take turns; what several ask for is tried once, and each is told its own number.
-// The limit of candidates is one of all searches together. Deterministic as a CandidateSource is.
+// objective. They take turns. A candidate that several ask for is tried once, and each part gets
+// its own scalar value. The limit of candidates is one of all searches together. Deterministic as a
+// CandidateSource is.
 class FrontSource {
  public:
   struct Options {
@@ -34,15 +35,15 @@ class FrontSource {
                                     const std::vector<const Solver*>& solvers,
                                     const Options& options, std::vector<std::string>* notes);
 
-  // At most `max_count` that were not asked before; first the defaults of all solvers. Empty when
-  // there is nothing more to try.
+  // At most `max_count` that were not asked for before; first the defaults of all solvers. Empty at
+  // the end of the search.
   std::vector<Candidate> Ask(size_t max_count);
 
-  // Whether no search would ask for anything more, whatever the limit; nothing is asked after it.
+  // True if no search would ask for anything more, whatever the limit. Call Ask no more after it.
   bool IsExhausted();
 
-  // The values of a candidate, asked or not, in the order of the objectives; nothing if it failed.
-  // The first values that are told are what all others are compared with.
+  // Passes the values of a candidate, asked for or not, in the order of the objectives; nothing if
+  // it failed. All others are compared with the first values.
   void Tell(const Candidate& candidate, std::optional<std::vector<double>> values);
 
  private:
@@ -55,20 +56,20 @@ class FrontSource {
       : objectives_(options.objectives), max_candidates_(options.search.max_candidates) {}
   std::optional<double> NumberFor(const Part& part,
                                   const std::optional<std::vector<double>>& values) const;
-  // How many more may be asked.
+  // Number of candidates that may still be asked for.
   size_t Left() const;
-  // Adds what `part` asks for to `batch`; whether it asked for anything.
+  // Adds the candidates of `part` to `batch`; returns true if there are any.
   bool AskPart(size_t part, size_t count, std::vector<Candidate>& batch);
 
   const std::vector<Objective> objectives_;
   const int64_t max_candidates_;  // 0: no limit.
-  int64_t asked_ = 0;             // What several parts ask for counts once.
+  int64_t asked_ = 0;             // Candidates that several parts ask for count once.
   std::vector<Part> parts_;
-  size_t next_ = 0;  // Whose turn it is.
+  size_t next_ = 0;  // The part that asks next.
   bool defaults_asked_ = false;
   std::optional<std::vector<double>> usual_;
   std::map<Candidate, std::optional<std::vector<double>>> known_;
-  std::map<Candidate, std::vector<size_t>> waiting_;  // Parts that asked, of what is being tried.
+  std::map<Candidate, std::vector<size_t>> waiting_;  // Parts that asked, by candidate.
 };
 
 }  // namespace attune

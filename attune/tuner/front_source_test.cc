@@ -19,7 +19,7 @@ const Objective kError = {"error", Direction::kMinimize, ""};
 
 class FrontSourceTest : public ::testing::Test {
  protected:
-  // Of `size` configs, p from 0 on.
+  // A source over `size` configs, p from 0 on.
   FrontSource Over(int64_t size, std::vector<Objective> objectives, int64_t max_candidates = 0) {
     solver_ = std::make_unique<const SpaceOnlySolver>("test.front", size);
     auto source = FrontSource::Create(
@@ -67,7 +67,7 @@ TEST_F(FrontSourceTest, BothEndsAndTheMiddleOfALargeFrontAreFound) {
   FrontSource source = Over(static_cast<int64_t>(kSize), {TimeObjective(), kError});
   std::vector<std::vector<double>> values;
 
-  // Every third config is on the front; those between cost more of both.
+  // Every third config is on the front; those between are worse in both objectives.
   while (values.size() < 200) {
     const auto batch = source.Ask(8);
     if (batch.empty()) break;

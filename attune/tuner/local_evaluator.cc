@@ -36,7 +36,7 @@ class LocalBlockTimer final : public BlockTimer, public FigureMeter {
  private:
   CandidateRunner& runner_;
   Device& device_;
-  std::vector<size_t> indices_;  // Of the runner, by index of the timer.
+  std::vector<size_t> indices_;  // Indices in the runner, by index of the timer.
 };
 
 class LocalEvaluator final : public Evaluator {
@@ -120,7 +120,7 @@ class LocalEvaluator final : public Evaluator {
   }
 
  private:
-  // What happened since `begin_ns`.
+  // Notes the steps since `begin_ns`.
   void NoteSteps(const Trial& trial, int64_t begin_ns) {
     const std::string candidate = Text(trial.candidate);
     const int64_t built_ns = begin_ns + trial.build_ns;
@@ -158,7 +158,7 @@ class LocalEvaluator final : public Evaluator {
   Builder builder_;
   Problem problem_;
   EvaluationTerms terms_;
-  std::optional<Candidate> baseline_;  // Who outputs are compared with.
+  std::optional<Candidate> baseline_;  // The candidate that outputs are compared with.
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
   BusyTime busy_;

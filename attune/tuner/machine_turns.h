@@ -1,5 +1,5 @@
-// Whose turn it is to use a machine when several processes tune on it: times that were taken while
-// others worked beside are worth nothing.
+// Turns of several processes that tune on one machine: times that were taken beside other work are
+// useless.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace attune {
 
-// What a process is about to do with every core of the machine.
+// The use that a process makes of every core of the machine.
 enum class MachineUse {
-  kPrepare,  // Compute a reference, build and verify: beside others who do, beside nobody who
+  kPrepare,  // Compute a reference, build and verify: beside others that do, beside none that
              // times.
   kTime,     // Alone.
 };
@@ -21,20 +21,21 @@ class MachineTurns {
  public:
   virtual ~MachineTurns() = default;
 
-  // The machine, as long as it lives.
+  // Holds the machine during its lifetime.
   class Turn {
    public:
     virtual ~Turn() = default;
   };
   struct Grant {
-    std::unique_ptr<Turn> turn;  // Null for who has to go without.
+    std::unique_ptr<Turn> turn;  // Null for a caller that proceeds without.
     std::string note;            // Why; empty with a turn.
   };
 
-  // Waits until the others let go. Asks `go_on` (may be null) before each further look, several
-  // times in a second, and fails with kDeadlineExceeded when that says no. A caller holds one turn
-  // at a time. Who waits longer than anybody measures, or cannot take turns at all, goes without,
-  // or is refused with kUnavailable where nobody may measure beside another.
+  // Waits until the others let go. Calls `go_on` (may be null) before each further look, several
+  // times in a second, and fails with kDeadlineExceeded when it returns false. A caller holds one
+  // turn at a time. A caller that waits longer than any measurement takes, or that cannot take
+  // turns at all, proceeds without, or is refused with kUnavailable where measuring beside another
+  // is forbidden.
   virtual Result<Grant> Take(MachineUse use, const std::function<bool()>& go_on) = 0;
 };
 

@@ -17,7 +17,7 @@ void NoteTerms(const TuneOptions& options, Environment& environment) {
   const auto note = [&](std::string_view name, int64_t value) {
     if (value > 0) environment[std::string(name)] = std::to_string(value);
   };
-  // Also 0, which is the least that there is.
+  // Also 0, the minimum.
   environment[std::string(kPerProblemTerm)] = std::to_string(options.per_problem_ns);
   note("tuning.rotation_bytes", terms.rotation_bytes);
   note("tuning.warm_up_launches", terms.warm_up_launches);

@@ -1,4 +1,4 @@
-// What is recorded with a measurement set before its first trial.
+// The head of a measurement set, recorded before its first trial.
 #pragma once
 
 #include <string_view>
@@ -9,17 +9,17 @@
 
 namespace attune {
 
-// Of the environment that a set is recorded with: the time that its problem had, in nanoseconds.
+// Fact of a set's environment: the time of its problem, in nanoseconds.
 inline constexpr std::string_view kPerProblemTerm = "tuning.per_problem_ns";
 
-// How many candidates were tried at most; absent where time was the only limit.
+// Maximum number of candidates; absent if time was the only limit.
 inline constexpr std::string_view kMaxCandidatesTerm = "tuning.max_candidates";
 
-// Where each solver had one config (TuneOptions::only_configs), and nothing was searched: "find".
+// "find" if each solver had one config (TuneOptions::only_configs) and nothing was searched.
 inline constexpr std::string_view kSearchTerm = "tuning.search";
 
-// A set of `problem` that begins now: with a new id, here, under the terms of `options`, which
-// stand in its environment and decide nothing about where it is valid.
+// A set of `problem` that begins now: with a new id, here, under the terms of `options`, which are
+// in its environment but do not restrict where it is valid.
 MeasurementSet NewSet(const Problem& problem, const TunerParts& parts, const TuneOptions& options);
 
 }  // namespace attune

@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-// Of the time of a problem; the rest is for the final.
+// The search's share of the time of a problem; the rest is for the final.
 constexpr double kSearchShare = 0.6;
 constexpr int kSearchBlocks = 3;
 constexpr size_t kMostFinalists = 8;
@@ -86,7 +86,7 @@ Result<std::unique_ptr<MachineTurns::Turn>> ObjectiveSession::TakeTurn(MachineUs
                                                                        const TuneBounds& bounds) {
   ATTUNE_ASSIGN_OR_RETURN(AwaitedTurn awaited,
                           AwaitTurn(parts_, use, bounds, [this] { Report(Stage::kWait); }));
-  // Waiting takes nothing of the time of the problem.
+  // Waiting does not count in the time of the problem.
   search_end_ns_ += awaited.waited_ns;
   end_ns_ += awaited.waited_ns;
   if (!awaited.note.empty()) report_.notes.push_back(std::move(awaited.note));
@@ -153,7 +153,7 @@ Status ObjectiveSession::RecallFigures(const CutOff& past) {
       const auto value = values.find(objective.name);
       if (value != values.end()) sought.push_back(value->second);
     }
-    // Who was killed between a time and its figure has to be measured again.
+    // A candidate that was killed between a time and its metric must be measured again.
     if (sought.size() == sought_.objectives.size()) known_.emplace(candidate, std::move(sought));
   }
   return Status::Ok();
@@ -170,7 +170,7 @@ Status ObjectiveSession::CheckMeter(BlockTimer& timer) const {
 Status ObjectiveSession::Search(FrontSource& source, const TuneBounds& bounds) {
   std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
   defaults_ = batch;
-  // What is served so far is measured, too, whoever asks for it.
+  // The incumbent is measured, too, whether or not a search asks for it.
   const bool is_extra = standing_.has_value() &&
                         std::find(batch.begin(), batch.end(), standing_->candidate) == batch.end();
   if (is_extra) batch.push_back(standing_->candidate);
@@ -181,7 +181,7 @@ Status ObjectiveSession::Search(FrontSource& source, const TuneBounds& bounds) {
     if (is_over) break;
     batch = source.Ask(parts_.evaluator->batch_size());
   }
-  // Who was given up, or not begun, is neither measured nor failed.
+  // A candidate that was given up, or not begun, is neither measured nor failed.
   int64_t answered = report_.measured;
   for (const auto& [kind, count] : report_.failures) answered += count;
   report_.is_whole = answered == progress_.considered && source.IsExhausted();
@@ -265,7 +265,7 @@ Status ObjectiveSession::MeasureBatch(FrontSource& source, const std::vector<Qua
   auto timer = parts_.evaluator->StartTiming(candidates);
   if (!timer.ok()) return EvaluationStatus(timer.error());
   for (size_t i = 0; i < passed.size(); ++i) {
-    // What is built is worth its measurement, of which there is one in any case.
+    // At least one of the built candidates is measured, because building was expensive.
     if (!measured_.empty() && parts_.clock->NowNs() >= end_ns_) break;
     const Measured measured{passed[i].trial, LaunchesPerBlock(passed[i].quick_ns), {}};
     Lane lane;
@@ -339,7 +339,7 @@ std::vector<size_t> ObjectiveSession::Finalists() const {
     return true;
   };
   if (standing_.has_value()) move_to(0, standing_->candidate);
-  // The default of the first solver that has one that works.
+  // The default of the first solver whose default works.
   (void)std::any_of(defaults_.begin(), defaults_.end(),
                     [&](const Candidate& candidate) { return move_to(0, candidate); });
   return finalists;
@@ -363,7 +363,7 @@ void ObjectiveSession::RunRounds(BlockTimer& timer, const std::vector<size_t>& f
     }
     ++report_.rounds;
     if (timer.generation() == generation) continue;
-    // Another process measures now: its samples compare with nobody's from before.
+    // Another process measures now: its samples cannot be compared with earlier ones.
     generation = timer.generation();
     report_.rounds = 0;
     for (Lane& lane : lanes) lane = {{}, {}, {}, std::move(lane.failure)};

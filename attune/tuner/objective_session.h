@@ -1,4 +1,4 @@
-// Tuning one problem for something else than time, or for a front of two objectives.
+// Tuning one problem for another objective than time, or for a front of two objectives.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace attune {
 
-// What is sought, and where the figures come from.
+// The objectives, and the source of their metrics.
 struct Sought {
   std::vector<Objective> objectives;  // One or two.
   // Energy if it is an objective, and a source for each objective that is neither time nor energy,
@@ -33,25 +33,25 @@ struct Sought {
 struct ObjectiveReport {
   std::string set_id;
   int64_t considered = 0;
-  int64_t taken_over = 0;  // Of those considered, tried by a tuning that was cut off.
+  int64_t taken_over = 0;  // Considered candidates that an interrupted tuning tried.
   int64_t qualified = 0;
-  int64_t measured = 0;   // Of these, their figures.
+  int64_t measured = 0;   // Qualified, with all metrics.
   bool is_whole = false;  // Nothing was left to try.
   std::map<FailureKind, int64_t> failures;
-  std::string last_failure;  // What it said; empty without any.
+  std::string last_failure;  // Its message; empty without any.
   int64_t wall_ns = 0;
-  int64_t rounds = 0;  // Of the final.
+  int64_t rounds = 0;  // Rounds of the final.
   std::vector<std::string> notes;
 };
 
 // Used once. Candidates are qualified as in any tuning; then each is measured alone, one after the
-// other, in a child that has the machine: its time, its energy over as many moves of the counter as
-// EnergyTerms says, and what it wrote. What was measured scalarises to what the searches are told
+// other, in a worker process that has the machine: its time, its energy over as many moves of the
+// counter as EnergyTerms says, and its output. The searches get scalarised measurements
 // (FrontSource). At the end those on the front run once more in interleaved rounds with the
-// default. What a tuning that was cut off has qualified and measured is neither done again. Every
-// trial is kept with its figures; the final ones make the front (FindFront). Where
-// time is the first objective they also decide what is served, by the rules of any other tuning;
-// where it is not, the set never decides that.
+// default. Candidates that an interrupted tuning has qualified or measured are not repeated. Every
+// trial is kept with its metrics; the final ones make the front (FindFront). Where time is the
+// first objective they also decide the choice, by the rules of any other tuning; where it is not,
+// the set never decides that.
 class ObjectiveSession {
  public:
   // Borrows everything.
@@ -64,19 +64,19 @@ class ObjectiveSession {
   };
   ObjectiveSession(const Parts& parts, const Tuner::Listener& listener);
 
-  // `standing` is what is served so far; it takes part where time is the first objective.
+  // `standing` is the incumbent; it takes part where time is the first objective.
   void Challenge(Choice standing) { standing_ = std::move(standing); }
 
-  // As Tuner::Tune. kUnsupported, before anything is tried, if the device cannot measure what is
-  // sought, with what is missing.
+  // As Tuner::Tune. kUnsupported, before anything is tried, if the device cannot measure the
+  // objectives, with what is missing.
   Result<ObjectiveReport> Run(const std::vector<const Solver*>& solvers, const TuneBounds& bounds);
 
  private:
   using Stage = TuneProgress::Stage;
 
-  // One that was measured.
+  // A measured candidate.
   struct Measured {
-    Trial qualified;  // What qualifying found out.
+    Trial qualified;  // Result of qualifying.
     int launches = 1;
     std::vector<double> values;  // One for each objective, in the search.
   };
@@ -90,9 +90,9 @@ class ObjectiveSession {
 
   Result<std::unique_ptr<MachineTurns::Turn>> TakeTurn(MachineUse use, const TuneBounds& bounds);
   Status Prepare(const TuneBounds& bounds);
-  // Begins the set, with what is known of one that was cut off.
+  // Begins the set, with the results of an interrupted one.
   Status BeginSet();
-  // What was measured of candidates in the sets of `past`, where all of it is known.
+  // Recalls measured candidates in the sets of `past` whose metrics are complete.
   Status RecallFigures(const CutOff& past);
   Status CheckMeter(BlockTimer& timer) const;
   Status Search(FrontSource& source, const TuneBounds& bounds);
@@ -100,13 +100,13 @@ class ObjectiveSession {
                   const TuneBounds& bounds);
   bool IsMeasured(const Candidate& candidate) const;
   void NoteFailure(const Failure& failure);
-  // Of `passed` those that were not measured by a tuning that was cut off; the others are taken.
+  // Returns those of `passed` that an interrupted tuning did not measure; takes the others.
   std::vector<Qualified> TakeKnown(FrontSource& source, const std::vector<Qualified>& passed);
   void Take(FrontSource& source, const Qualified& passed, std::vector<double> values);
-  // One sample of each of `passed`, which is told to the source.
+  // Takes one sample of each of `passed` and passes it to the source.
   Status MeasureBatch(FrontSource& source, const std::vector<Qualified>& passed,
                       const TuneBounds& bounds);
-  // Those on the front of what was measured, the default first.
+  // The Pareto front of the measured candidates, the default first.
   std::vector<size_t> Finalists() const;
   Status RunFinal(const TuneBounds& bounds);
   // Adds a sample of candidate `index` to its lane, or a failure.
@@ -129,7 +129,7 @@ class ObjectiveSession {
   std::optional<Choice> standing_;
   std::map<Candidate, Failure> quarantined_;
   BatchQualifier qualifier_;
-  std::map<Candidate, std::vector<double>> known_;  // By a tuning that was cut off.
+  std::map<Candidate, std::vector<double>> known_;  // By an interrupted tuning.
   std::vector<Measured> measured_;
   std::vector<Candidate> defaults_;
   TuneProgress progress_;

@@ -1,4 +1,4 @@
-// Whole tunings for other things than time, on a fake clock.
+// Whole tunings for other objectives than time, on a fake clock.
 #include "attune/tuner/objective_session.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class ObjectiveSessionTest : public ::testing::Test {
     parts_.clock = &clock_;
     options_.per_problem_ns = 20'000'000'000;
     evaluator_.Disturb(0.001);
-    // An error of 12 - p; who has an odd p is worse than the one before, and slower.
+    // An error of 12 - p; a config with odd p is worse than the one before, and slower.
     evaluator_.MeterAs([](int64_t p) { return Figures(12.0 - static_cast<double>(p & ~1)); });
   }
 
@@ -196,7 +196,7 @@ TEST_F(ObjectiveSessionTest, WhyNothingCouldBeMeasuredIsSaid) {
   EXPECT_EQ(report->last_failure, "It is outside.");
 }
 
-// Killed when everything was measured but for the last, of which the time alone was kept.
+// Killed when all were measured but the last, of which only the time was kept.
 TEST_F(ObjectiveSessionTest, WhatATuningMeasuredThatWasCutOffIsNotMeasuredAgain) {
   options_.goes_on = true;
   const auto whole = Run({TimeObjective(), kError});

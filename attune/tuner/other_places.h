@@ -1,4 +1,4 @@
-// What the records know of the candidates of a problem from elsewhere: where a search begins.
+// Transfer priors from the run's own records: where a search begins.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace attune {
 
-// Other places are other devices of the same backend, for the same problem, and this device, for
-// the nearest problems of the same family that it was tuned for. Keeps what it read about sizes, so
-// that asking for many problems reads a database once. Not thread-safe.
+// Other device contexts are other devices of the same backend, for the same problem, and this
+// device, for the nearest problems of the same family that it was tuned for. Keeps the records of
+// sizes that it read, so that asking for many problems reads a database once. Not thread-safe.
 class OtherPlaces {
  public:
-  // A store that got more than `most_revisions` since it was read tells nothing of other sizes up
+  // A store with more than `most_revisions` since the last read gives no priors of other sizes up
   // to then: reading it would take longer than a problem has.
   explicit OtherPlaces(Target here, int64_t most_revisions = 50'000)
       : here_(std::move(here)), most_revisions_(most_revisions) {}
@@ -31,7 +31,7 @@ class OtherPlaces {
   // Fails as the store does. REQUIRES: the same store each time.
   Result<TimesOfPlaces> Find(RecordStore& store, const Problem& problem);
 
-  // So many other sizes at most, none farther away than this (Distance): each factor of 2 in a
+  // Maximum number of other sizes, and their maximum distance (Distance): each factor of 2 in a
   // size is 1.
   static constexpr size_t kSizes = 3;
   static constexpr double kFarthest = 2;

@@ -32,7 +32,7 @@ Trial Failed(int64_t tile) {
   return trial;
 }
 
-// "8:100 16:-" for each place, in the order of the places; "-" failed.
+// "8:100 16:-" for each device context, in order; "-" failed.
 std::vector<std::string> Texts(const TimesOfPlaces& times) {
   std::vector<std::string> texts;
   for (const auto& [solver, places] : times) {

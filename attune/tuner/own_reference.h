@@ -1,4 +1,4 @@
-// References of users' kernels, which nobody but what the user named can compute.
+// References of users' kernels, which only the solver that the user named can compute.
 #pragma once
 
 #include "attune/base/status.h"
@@ -10,9 +10,9 @@
 
 namespace attune {
 
-// What computes the reference of the user's kernel that `problem` is of: the last resort among
-// `solvers` that takes it. kUnsupported, with the reason of the first that does not, if there is
-// none. REQUIRES: IsOwnKernel(problem).
+// Returns the solver that computes the reference of the user's kernel of `problem`: the last resort
+// among `solvers` that takes it. kUnsupported, with the reason of the first that does not, if there
+// is none. REQUIRES: IsOwnKernel(problem).
 Result<const Solver*> FindOwnReference(const SolverList& solvers, const Problem& problem,
                                        const Target& target);
 

@@ -1,4 +1,4 @@
-// Whose candidates are tried: every solver that applies, but a last resort only if it is asked for.
+// Solvers that take part: every solver that applies, but a last resort only if it is named.
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +34,7 @@ class ParticipantsTest : public ::testing::Test {
         [](const Arguments&) { return Status::Ok(); }));
   }
 
-  // Their names; fails the test if nobody takes part.
+  // Their names; fails the test if no solver takes part.
   std::vector<std::string> Participants() const {
     std::vector<std::string> names;
     const auto found = Tuner(parts_, options_).FindParticipants(problem_);
@@ -48,7 +48,7 @@ class ParticipantsTest : public ::testing::Test {
   FakeClock clock_;
   MemoryStore store_;
   SolverList solvers_;
-  TunerParts parts_;  // Without an evaluator: nothing here comes as far.
+  TunerParts parts_;  // Without an evaluator: these tests end before it.
   TuneOptions options_;
 };
 

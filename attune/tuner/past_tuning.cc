@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-// A number that a set was recorded with; nothing if there is none.
+// A number in the environment of a set; nothing if there is none.
 std::optional<int64_t> TermOf(const MeasurementSet& set, std::string_view name) {
   const auto noted = set.environment.find(std::string(name));
   if (noted == set.environment.end()) return std::nullopt;
@@ -43,9 +43,9 @@ Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
   PastTuning past;
   past.is_decided = tuner.Select(sets).has_value();
   for (RecordedSet& recorded : sets) {
-    // What had all its time for something else says nothing about how well times are known.
+    // A tuning with another first objective gives no evidence about times.
     if (!SoughtTimeFirst(recorded.set)) continue;
-    // What it chose, had it been the first of the problem.
+    // The set's choice as if it were the first set of the problem.
     recorded.finished = true;
     if (!tuner.Select({&recorded, 1}).has_value()) continue;
     if (MayTryMore(recorded.set, tuner.options().max_candidates)) {

@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-// Equal for problems that are like each other.
+// Equal for similar problems.
 std::string KindOf(const Problem& problem) {
   if (IsOwnKernel(problem)) {
     const auto own = OwnKernelOf(problem);
@@ -21,7 +21,7 @@ std::string KindOf(const Problem& problem) {
   return family.empty() ? Text(problem) : family;
 }
 
-// Of problems that are like each other.
+// Distance of similar problems.
 double DistanceOf(const Problem& a, const Problem& b) {
   if (!IsOwnKernel(a)) return Distance(PositionOf(a), PositionOf(b));
   const auto own_a = OwnKernelOf(a);

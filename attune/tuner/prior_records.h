@@ -1,5 +1,5 @@
-// What the records of another run know of the problems that are tuned here: where a search begins,
-// beside what the run's own records know (OtherPlaces).
+// Transfer priors from the records of another run: where a search begins, beside the run's own
+// records (OtherPlaces).
 #pragma once
 
 #include <map>
@@ -16,22 +16,24 @@
 
 namespace attune {
 
-// Problems are like each other that differ in sizes alone: those of a family (FamilyOf), and those
-// of users' kernels of one name, whatever has become of the kernel's source since. Read once and
-// held in memory; the records may be of any device of the backend, this one too.
+// Similar problems differ in sizes alone: those of a family (FamilyOf), and those of users' kernels
+// of one name, even if the kernel's source has changed since. Read once and held in memory; the
+// records may be of any device of the backend, including this one.
 class PriorRecords {
  public:
-  // So many places, devices and sizes, tell of a problem at most: those of the nearest sizes.
+  // Maximum number of device contexts (device and size) for one problem: those of the nearest
+  // sizes.
   static constexpr size_t kPlaces = 6;
 
-  // Of `store` what was tried on devices of `backend`: all of each problem in `problems`, and the
-  // finals of others that are like one of them. Fails as the store does.
+  // Reads trials on devices of `backend` from `store`: all of each problem in `problems`, and the
+  // finals of others that are similar to one of them. Fails as the store does.
   static Result<PriorRecords> Read(RecordStore& store, const std::string& backend,
                                    std::span<const TaggedProblem> problems);
-  // What was tried at one place, of `problem` or of one like it.
+  // Trials in one device context, of `problem` or of a similar one.
   static PriorRecords Of(const Problem& problem, CandidateTimes times);
 
-  // Of the places whose problems are like `problem`, nearest first. Empty if there are none.
+  // Times in the device contexts whose problems are similar to `problem`, nearest first. Empty if
+  // there are none.
   TimesOfPlaces Find(const Problem& problem) const;
 
  private:
@@ -40,10 +42,10 @@ class PriorRecords {
     CandidateTimes times;
   };
 
-  std::map<std::string, std::vector<Place>> places_;  // By what problems that are like it share.
+  std::map<std::string, std::vector<Place>> places_;  // By the key that similar problems share.
 };
 
-// Whether `prior` has a config that one of `solvers` can try for `problem` on `target`.
+// True if `prior` has a config that one of `solvers` can try for `problem` on `target`.
 bool HasConfigOf(const PriorRecords& prior, const Problem& problem, const SolverList& solvers,
                  const Target& target);
 

@@ -23,7 +23,7 @@ const Target kHere{"opencl", "Device A", "a1", 4, {}};
 const Target kThere{"opencl", "Device B", "b1", 8, {}};
 const SolverId kScale{"opencl.scale", 1};
 
-// Of the kernel `name`, as its source was in `revision`.
+// The kernel `name` with the source of `revision`.
 Problem Kernel(const std::string& name, int64_t n, const std::string& revision = "first") {
   OwnKernelProblem own;
   own.name = name;
@@ -37,7 +37,7 @@ Trial Timed(const SolverId& solver, int64_t p, double time_ns, TrialRole role = 
   return TimedTrial({solver, {{"p", p}}}, time_ns, role);
 }
 
-// "5:100 6:90" for each place.
+// "5:100 6:90" for each device context.
 std::vector<std::string> Texts(const TimesOfPlaces& times) {
   std::vector<std::string> texts;
   for (const auto& [solver, places] : times) {
@@ -122,7 +122,7 @@ TEST(PriorRecordsTest, WhatHasOtherParametersIsNothingToTry) {
   EXPECT_FALSE(has({"opencl.other", 1}, {{"p", 99}}));
 }
 
-// After how many questions a random search of 4000 configs has found p = 2711.
+// Number of questions until a random search of 4000 configs finds p = 2711.
 int QuestionsToTheBest(const TimesOfPlaces& elsewhere) {
   const SpaceOnlySolver solver("opencl.scale", 4000);
   CandidateSource::Options options;

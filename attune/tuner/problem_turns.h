@@ -1,4 +1,4 @@
-// Who tunes which problem when several processes tune one list.
+// Distributes problems among several processes that tune one list.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@ class ProblemTurns {
  public:
   virtual ~ProblemTurns() = default;
 
-  // The right to tune one problem, as long as it lives.
+  // The right to tune one problem, during its lifetime.
   class Turn {
    public:
     virtual ~Turn() = default;
   };
 
-  // Null while somebody else tunes `problem`.
+  // Null while another process tunes `problem`.
   virtual Result<std::unique_ptr<Turn>> TryTake(const Problem& problem) = 0;
-  // A moment, before those that are left are asked for again.
+  // Rests a moment before the remaining problems are asked for again.
   virtual void Rest() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a model of time says that need not be run, because it cannot win.
+// Prunes candidates that cannot win according to a model of time.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 namespace attune {
 
 struct PruneTerms {
-  // Left out is whose range of nine of ten times begins above so many times the end of that of the
-  // best; 0: nobody. At 1 the ranges do not meet.
+  // A candidate is left out if its range of nine of ten times begins above this multiple of the end
+  // of the best candidate's range; 0: none. At 1 the ranges do not meet.
   double factor = 0;
-  // Only so many are run, those that are predicted to be the quickest; 0: all.
+  // Only this many run, those with the shortest predicted times; 0: all.
   size_t top = 0;
 
   bool none() const { return factor == 0 && top == 0; }
@@ -28,32 +28,32 @@ struct PruneTerms {
   friend bool operator==(const PruneTerms&, const PruneTerms&) = default;
 };
 
-// For whoever tunes while a program is served. To be the quickest all the same, such a candidate
-// has to be more than twice as fast as nineteen of twenty like it, or the best one more than twice
-// as slow; between 1 and 2 it is worth a launch, since what is left out is never known.
+// For tuning while a program is served. To be the fastest all the same, such a candidate must be
+// more than twice as fast as nineteen of twenty similar ones, or the best one more than twice as
+// slow; between 1 and 2 it is worth a launch, because the time of a pruned candidate stays unknown.
 inline constexpr double kFarSlower = 2;
 
-// One problem's. Those that the model does not know are never left out for their time, but are
-// behind all others where only the first few are run.
+// Pruning of one problem. Candidates that the model does not know are never pruned for their time,
+// but come last if only the first few run.
 class Pruning {
  public:
-  // Borrows the model. Those that it knows and that `may_be_tried` make the bound.
+  // Borrows the model. The bound comes from candidates that it knows and that `may_be_tried`.
   Pruning(const CandidateModel& model, const PruneTerms& terms, const Problem& problem,
           const std::function<bool(const Candidate&)>& may_be_tried);
 
-  // A time of somebody who may win. One that was taken beside others is too long, and so leaves out
+  // Notes a time of a candidate that may win. A time taken beside others is too long, and so prunes
   // too few.
   void NoteMeasured(double time_ns);
 
-  // Why it is left out, in a sentence; nothing if it is to be run.
+  // The reason for leaving it out, in a sentence; nothing if it must run.
   std::optional<std::string> WhyNot(const Candidate& candidate) const;
 
-  // That a candidate had its turn, and whether all have that get one where only the first few are
-  // run. What is listed later may be among the first few, and is not waited for.
+  // NoteAsked: the candidate had its turn. IsDone: if only the first few run, all of them had
+  // theirs. A candidate that is listed later may be among the first few, and is not awaited.
   void NoteAsked(const Candidate& candidate) { first_few_.erase(candidate); }
   bool IsDone() const { return terms_.top > 0 && first_few_.empty(); }
 
-  // What is expected of a candidate that the model knows.
+  // Expected time of a candidate that the model knows.
   std::optional<double> ExpectedNs(const Candidate& candidate) const;
 
  private:
@@ -61,16 +61,16 @@ class Pruning {
 
   const CandidateModel& model_;
   const PruneTerms terms_;
-  std::map<Candidate, Prediction> predictions_;  // Of all that the model knows.
+  std::map<Candidate, Prediction> predictions_;  // All that the model knows.
   double best_high_ns_ = std::numeric_limits<double>::infinity();
-  // Where only the first few are run: the slowest of them, and those without a turn yet.
+  // If only the first few run: the slowest of them, and those without a turn yet.
   double last_median_ns_ = 0;
   std::set<Candidate> first_few_;
 };
 
-// What is kept of one that was left out, in the form of a failure.
+// The record of a candidate that was left out, in the form of a failure.
 Trial LeftOutTrial(const Candidate& candidate, const std::string& why);
-// Whether a trial is such a one: nobody knows how its candidate would have done.
+// True if a trial is such a record: the performance of its candidate is unknown.
 bool WasLeftOut(const Trial& trial);
 
 }  // namespace attune

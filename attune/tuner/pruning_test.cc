@@ -1,4 +1,4 @@
-// What a model leaves out: by itself, and in whole tunings on a fake clock.
+// Pruning by a model: by itself, and in whole tunings on a fake clock.
 #include "attune/tuner/pruning.h"
 
 #include <memory>
@@ -34,7 +34,7 @@ std::string NameOf(int64_t p) { return fmt::format("test.scripted@1{{p={}}}", p)
 Candidate At(int64_t p) { return *ParseCandidate(NameOf(p)); }
 const Problem kProblem = Normalized(PackedGemm(64, 64, 64));
 
-// Of candidates with so many ms for each unit of work, exactly.
+// A model of candidates with exactly the given ms for each unit of work.
 CandidateModel ModelOf(const std::vector<std::pair<std::string, double>>& named) {
   const auto data = SamplesOf(TimedProducts(24, named), "gemm");
   const auto model = FitUsual(data->features, data->samples);
@@ -154,7 +154,7 @@ std::vector<CandidateModel> OneModel(const std::vector<double>& speeds) {
 }
 
 TEST(PrunedTuning, WhatIsFarSlowerIsNotRunAndIsRecordedWithTheReason) {
-  const CandidateModels models(OneModel({4, 1, 1.5, 3, 5}));  // The last one is not known.
+  const CandidateModels models(OneModel({4, 1, 1.5, 3, 5}));  // The last one is unknown.
 
   const Tuned tuned = Tune(&models, {kFarSlower, 0}, {40, 10, 15, 30, 50, 60});
 

@@ -21,8 +21,7 @@ bool IsFatal(FailureKind kind) {
 
 namespace {
 
-// A loaded machine or a tight limit can do these to a candidate that is sound, so once is not
-// enough.
+// A loaded machine or a tight limit can cause these for a sound candidate, so once is not enough.
 bool MayBeTheMachine(const Failure& failure) {
   return failure.kind == FailureKind::kTimedOut || failure.kind == FailureKind::kOutOfMemory ||
          failure.message.find("signal 9 ") != std::string::npos;

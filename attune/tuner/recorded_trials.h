@@ -1,4 +1,4 @@
-// Records of tests about what other runs have found.
+// Records for tests about the results of other runs.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ TEST(ReferenceBoundTest, WhatTakesLongerThanIsAllowedIsKnownByItsPace) {
 
   EXPECT_TRUE(bound.Admits(0, 10 * kSecondNs));
   EXPECT_TRUE(bound.Admits(0.001, 11 * kSecondNs));
-  // Too early to tell.
+  // Too early for a prediction.
   EXPECT_TRUE(bound.Admits(0.0011, 11 * kSecondNs + 1'000'000));
   EXPECT_FALSE(bound.Admits(0.011, 12 * kSecondNs));
   EXPECT_NEAR(static_cast<double>(bound.expected_ns()), 100.9e9, 1e6);

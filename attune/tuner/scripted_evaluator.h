@@ -1,4 +1,4 @@
-// Candidates whose times a test makes up, on a fake clock: for tests of whole tunings.
+// Candidates with times from a script, on a fake clock: for tests of whole tunings.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@ namespace attune {
 // The time of one launch of config `p`.
 using LaunchTime = std::function<double(int64_t p)>;
 
-// The figures of config `p`; a failure of the candidate.
+// The metrics of config `p`; a failure of the candidate.
 using LaunchFigures = std::function<tl::expected<MeterReading, Failure>(int64_t p)>;
 
 // Warms up as evaluators do, at the cost of time on the clock.
 class WarmingTimer final : public BlockTimer, public FigureMeter {
  public:
-  // `told` is what the device says of itself, one answer for each question.
+  // `told` holds the device conditions, one answer for each query.
   WarmingTimer(std::vector<double> times_ns, double sigma, uint64_t seed, FakeClock& clock,
                std::vector<DeviceConditions> told)
       : times_ns_(times_ns),
@@ -47,7 +47,7 @@ class WarmingTimer final : public BlockTimer, public FigureMeter {
     warmed_[index] = true;
     return timer_.TimeBlock(index, request);
   }
-  // From now on candidate `i` has the figures of config ps[i]; without `figures` nothing is
+  // From now on candidate `i` has the metrics of config ps[i]; without `figures` nothing is
   // measured.
   void MeterAs(LaunchFigures figures, std::vector<int64_t> ps) {
     figures_ = std::move(figures);
@@ -151,40 +151,40 @@ class ScriptedEvaluator final : public Evaluator {
   }
   BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
-  // From now on config `p` takes so long to create, while the others are qualified beside it.
+  // From now on config `p` takes this long to create, while the others qualify beside it.
   void CreateSlowly(int64_t p, int64_t load_ns) { load_ns_[p] = load_ns; }
-  // From now on a reference takes so many seconds.
+  // From now on a reference takes this many seconds.
   void ComputeReferencesFor(int seconds) { reference_steps_ = seconds; }
-  // From now on times scatter by the factor e^sigma: something runs beside.
+  // From now on times scatter by the factor e^sigma, as if other work runs beside.
   void Disturb(double sigma) { sigma_ = sigma; }
   // From now on `problem` cannot be evaluated.
   void Refuse(Problem problem) { refused_.push_back(std::move(problem)); }
-  // From now on the device lists `configs` for every solver that asks it, and takes that long.
+  // From now on the device lists `configs` for every solver that asks it, in this time.
   void ListOnDevice(std::vector<Config> configs, int64_t list_ns = 0) {
     listed_ = std::move(configs);
     list_ns_ = list_ns;
   }
-  // Names of those that were asked for a list since the last call.
+  // Names of the solvers that were asked for a list since the last call.
   std::vector<std::string> TakeListedSolvers() { return std::exchange(listed_solvers_, {}); }
-  // From now on a device that candidates are timed on says this of itself, one after another.
+  // From now on a device that times candidates reports these conditions, one after another.
   void TellConditions(std::vector<DeviceConditions> told) { told_ = std::move(told); }
-  // From now on nothing of the solver of this name qualifies.
+  // From now on no candidate of the solver of this name qualifies.
   void FailSolver(std::string name) { failing_solver_ = std::move(name); }
-  // From now on candidates have these figures.
+  // From now on candidates have these metrics.
   void MeterAs(LaunchFigures figures) { figures_ = std::move(figures); }
-  // From now on evaluation fails after so many results of a call.
+  // From now on evaluation fails after this many results of a call.
   void BreakAfter(size_t results) { breaks_after_ = results; }
-  // From now on nothing qualifies.
+  // From now on no candidate qualifies.
   void FailAll() { all_fail_ = true; }
 
   // From now on config `p` fails in that way.
   void Fail(int64_t p, FailureKind kind) { failing_[p] = kind; }
-  // From now on config `p` is one to search among, and `found` is what is found.
+  // From now on config `p` searches and finds `found`.
   void Search(int64_t p, int64_t found) { found_[p] = found; }
-  // From now on whoever qualifies is timed as if it were alone.
+  // From now on qualified candidates are timed as if they ran alone.
   void QualifyFairly() { is_fair_ = true; }
 
-  // How many candidates were begun by each call of Qualify and QualifyFrom.
+  // Number of candidates begun by each call of Qualify and QualifyFrom.
   const std::vector<size_t>& batches() const { return batches_; }
 
  private:

@@ -1,4 +1,4 @@
-// Who of those that passed takes part in the race of a session.
+// Selects the contenders of a session among the candidates that passed.
 #include <algorithm>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-// Quick times are unfair (others run beside), so only what is far behind is left out.
+// Quick times are unfair (others run beside), so only candidates far behind are left out.
 constexpr double kQuickCut = 3.0;
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace attune {
 namespace {
 
-// What a compiler says can be pages; its beginning names the first mistake.
+// A compiler's output can be pages; its beginning names the first mistake.
 constexpr size_t kMostSaidBytes = 400;
 
-// The beginning of `message`, without what ends its last line or sentence.
+// Returns the beginning of `message`, without the end of its last line or sentence.
 std::string WithoutEnd(const std::string& message) {
   std::string text(FirstBytes(message, kMostSaidBytes));
   if (text.size() < message.size()) return text + "...";

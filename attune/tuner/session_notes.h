@@ -1,4 +1,5 @@
-// What a tuning says about its own evidence: sentences for people.
+// Sentences for people about the evidence of a tuning. Each comment below states the content of its
+// sentence.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +14,39 @@
 
 namespace attune {
 
-// That the times on which `choice` rests are of a busy machine. REQUIRES: !WasSteady(choice).
+// The times behind `choice` are of a busy machine. REQUIRES: !WasSteady(choice).
 std::string UnsteadyNote(const Choice& choice);
 
-// That the clock was held back around the final, and by what. REQUIRES: HeldBackBy(conditions) is
-// not empty.
+// The clock was held back around the final, and the cause. REQUIRES: HeldBackBy(conditions) is not
+// empty.
 std::string HeldBackNote(const SetConditions& conditions);
 
-// That the device is no longer asked for its conditions, because of `reason`.
+// The device is no longer asked for its conditions, because of `reason`.
 std::string SilenceNote(std::string_view reason);
 
-// That what the device said of itself is impossible, for `reason`, and is not kept.
+// The device conditions are impossible, for `reason`, and not kept.
 std::string ImpossibleConditionsNote(std::string_view reason);
 
-// That `standing` is kept, because the new evidence is worse.
+// The incumbent `standing` is kept, because the new evidence is worse.
 std::string StandsNote(const Choice& standing);
 
-// That `candidate` is left out, because creating it took longer than its problem has.
+// `candidate` is left out, because creating it took longer than its problem has.
 std::string SlowToCreateNote(const Candidate& candidate, int64_t load_ns, int64_t per_problem_ns);
 
-// That the default `candidate` is no baseline, because it failed or was not ready in time.
+// The default `candidate` is no baseline, because it failed or was not ready in time.
 std::string LostDefaultNote(const Candidate& candidate, bool was_late);
 
-// That so many candidates were tried by a tuning that was cut off, whose search took `searched_ns`.
+// `count` candidates were tried by an interrupted tuning, whose search took `searched_ns`.
 std::string TakenOverNote(int64_t count, int64_t searched_ns);
 
-// That no candidate could be timed, how those failed that were tried and what the first of them
-// said, or that none was tried. REQUIRES: !report.choice.
+// No candidate could be timed: how the tried ones failed and the message of the first, or that none
+// was tried. REQUIRES: !report.choice.
 std::string NothingTimedNote(const TuneReport& report);
 
-// That the timeline could not be kept, because of `status`.
+// The timeline could not be kept, because of `status`.
 std::string LostTimelineNote(const Status& status);
 
-// That `baseline` failed while it was timed.
+// `baseline` failed while it was timed.
 std::string LostBaselineNote(const Candidate& baseline);
 
 }  // namespace attune

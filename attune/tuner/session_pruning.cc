@@ -1,4 +1,4 @@
-// Who is left out of a session by a model, and that it is kept.
+// Prunes candidates of a session by a model, and records them.
 #include <algorithm>
 #include <utility>
 
@@ -40,7 +40,7 @@ void TuningSession::AskModel(const CandidateSource& source) {
   });
 }
 
-// Not before somebody is known to work: what is left out never gets its turn.
+// Starts only after one candidate has passed: a pruned candidate never gets its turn.
 std::vector<Candidate> TuningSession::WithoutHopeless(CandidateSource& source,
                                                       std::vector<Candidate> batch) {
   if (!pruning_.has_value()) return batch;

@@ -1,4 +1,4 @@
-// The search of a session: which candidates it tries, in which order, and until when.
+// The search of a session: its candidates, their order, and its deadline.
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-// Time that trying a candidate took; 0 if unknown.
+// Time of a trial; 0 if unknown.
 double CostNs(const Qualified& result) {
   if (result.verify_ns == 0) return 0;
   return static_cast<double>(result.trial.build_ns + result.trial.load_ns + result.verify_ns);
@@ -92,7 +92,7 @@ class TuningSession::SearchStream final : public CandidateStream {
   CandidateSource& source_;
   const size_t window_;
   std::deque<Asked> asked_;        // Proposed by the source, without the results it already got.
-  std::deque<Candidate> waiting_;  // Of these, candidates that are not begun.
+  std::deque<Candidate> waiting_;  // Those of asked_ that are not begun.
 };
 
 Status TuningSession::QualifyDefaults(CandidateSource& source) {
@@ -154,7 +154,7 @@ bool TuningSession::IsStanding(const Candidate& candidate) const {
 
 void TuningSession::IncludeEarly(const Candidate& candidate, std::vector<Candidate>& defaults) {
   const auto found = std::find(defaults.begin(), defaults.end(), candidate);
-  // Early, because the time may be over soon, but behind the first, which is the baseline.
+  // Early, because the time may be over soon, but after the first, which is the baseline.
   const auto second = defaults.begin() + std::min<std::ptrdiff_t>(1, std::ssize(defaults));
   if (found == defaults.end()) {
     early_.emplace(candidate, Answer());
@@ -237,7 +237,7 @@ void TuningSession::Learn(CandidateSource& source, const Qualified& result) {
   std::replace(defaults_.begin(), defaults_.end(), AskedOf(result), trial.candidate);
   Tell(source, AskedOf(result), {result.quick_ns, CostNs(result)});
   if (pruning_.has_value()) pruning_->NoteMeasured(result.quick_ns);
-  // Searches may find the standing choice, or one thing twice.
+  // Searches may find the incumbent, or one candidate twice.
   const bool is_known = std::any_of(passed_.begin(), passed_.end(), [&](const Runner& runner) {
     return runner.candidate == trial.candidate;
   });
@@ -250,7 +250,7 @@ TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const 
   Runner runner;
   runner.candidate = trial.candidate;
   runner.quick_ns = qualified.quick_ns;
-  // Nothing tells yet how long it takes to displace the caches; a race finds out.
+  // The time to displace the caches is still unknown; a race measures it.
   runner.launches = options_.cache == CacheState::kCold ? 1 : LaunchesPerBlock(qualified.quick_ns);
   runner.cost = EstimateCost(qualified.quick_ns, trial.load_ns);
   runner.qualified = trial;

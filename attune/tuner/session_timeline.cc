@@ -136,7 +136,7 @@ Timeline MakeTimeline(std::vector<StageSpan> stages, const BusyTime& busy, int64
   std::stable_sort(all.begin(), all.end(), is_earlier);
   Numbering numbering;
   for (const BusyInterval& interval : all) {
-    // Of a process that was started ahead, for another problem.
+    // An interval of a process that was started ahead, for another problem.
     if (interval.end_ns <= begin_ns) continue;
     timeline.steps.push_back(numbering.SpanOf(interval, begin_ns));
   }

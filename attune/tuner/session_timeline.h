@@ -1,4 +1,4 @@
-// The timeline of a tuning, from what its session and its evaluator noted.
+// The timeline of a tuning, from the notes of its session and its evaluator.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace attune {
 // Notes when stages begin, in nanoseconds of any one clock.
 class StageNotes {
  public:
-  // Does nothing if the stage goes on.
+  // Does nothing if the stage is unchanged.
   void Enter(TuneProgress::Stage stage, int64_t now_ns);
   // The stages until `now_ns`, since `begin_ns`.
   std::vector<StageSpan> Spans(int64_t begin_ns, int64_t now_ns) const;

@@ -10,7 +10,7 @@
 
 namespace attune {
 
-// A solver of which only the space matters.
+// A solver that has only a space.
 class SpaceOnlySolver final : public Solver {
  public:
   SpaceOnlySolver(std::string name, int64_t values, bool has_space = true, SolverTraits traits = {})

@@ -10,16 +10,16 @@
 namespace attune {
 namespace {
 
-// Beyond the first look, so that a pair that was disturbed, or a round that took longer than
-// planned, does not spoil it: the interval of 16 pairs may leave one out.
+// Beyond the first look, so that a disturbed pair, or a round that took longer than planned, does
+// not spoil it: the interval of 16 pairs may leave one out.
 constexpr int kReservedRounds = kFirstLookRounds + 4;
 // A final rarely changes its result after this many rounds. On a busy machine it outlasts a
 // disturbance of some tenths of a second, which spoils every round of a short one.
 constexpr int64_t kEnoughRounds = 48;
-// Of what is left, for rounds beyond the minimum.
+// Share of the rest of the time, for rounds beyond the minimum.
 constexpr double kLongFinalShare = 0.5;
-// Of what is left, while the final can still reach its first look with less: finalists have to be
-// found before they can win.
+// Share of the rest of the time, while the final can still reach its first look with less:
+// finalists must be found before they can win.
 constexpr double kMostFinalShare = 0.7;
 
 int64_t LoadNs(std::span<const TimingCost> costs, size_t challengers) {
@@ -35,7 +35,7 @@ int64_t PassNs(std::span<const TimingCost> costs, size_t entrants) {
   return sum_ns;
 }
 
-// What the final gets at least.
+// The minimum for the final.
 int64_t ReservedNs(std::span<const TimingCost> costs, size_t finalists, int64_t available_ns) {
   const auto most_ns = static_cast<int64_t>(kMostFinalShare * static_cast<double>(available_ns));
   const auto long_ns = static_cast<int64_t>(kLongFinalShare * static_cast<double>(available_ns));

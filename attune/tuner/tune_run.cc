@@ -14,9 +14,9 @@
 namespace attune {
 namespace {
 
-// Problems in a row that could not be evaluated are the machine's fault, not theirs. Those that
-// were never measured come first in a run that measures again, and some of them may never be: they
-// prove nothing about those that were.
+// Problems in a row that cannot be evaluated are the machine's fault, not theirs. A run that
+// measures again starts with those that were never measured, some of which may never be: they prove
+// nothing about the others.
 class Patience {
  public:
   bool IsOver(bool was_measured) const { return failures_[was_measured] >= kMostFailures; }
@@ -25,10 +25,10 @@ class Patience {
 
  private:
   static constexpr int kMostFailures = 3;
-  std::array<int, 2> failures_ = {};  // In a row, of those that were never measured and of others.
+  std::array<int, 2> failures_ = {};  // In a row: never measured, and others.
 };
 
-// Whether a run leaves a problem as it is.
+// True if a run leaves a problem as it is.
 bool IsTuned(const PastTuning& past, const Tuner& tuner, const RunOptions& options) {
   return !options.retune && past.Suffices(tuner.options().per_problem_ns);
 }
@@ -52,8 +52,8 @@ class Run {
     return options_.budget_ns <= 0 || ElapsedNs() < options_.budget_ns;
   }
 
-  // Nothing while another process tunes it. What another one tuned since the run began is not
-  // measured again.
+  // Nothing while another process tunes it. Problems that another process tuned since the run began
+  // are not measured again.
   Result<std::optional<ProblemOutcome>> TuneInTurn(const TaggedProblem& tagged,
                                                    const PastTuning& before) {
     std::unique_ptr<ProblemTurns::Turn> turn;
@@ -104,7 +104,7 @@ class Run {
       }
       busy_ns_ += outcome.report.busy_ns;
       device_busy_ns_ += outcome.report.device_busy_ns;
-      // Where nothing could be timed, nobody knows whether the device or the problem is why.
+      // If nothing could be timed, the device or the problem may be the cause.
       if (outcome.report.choice.has_value()) patience_.NoteSuccess();
     } else if (EndsTheRun(report.error())) {
       return report.error();
@@ -148,7 +148,7 @@ class Run {
     } else {
       progress_.eta_ns =
           tuner_.options().per_problem_ns * static_cast<int64_t>(progress_.problem_count);
-      // Who takes longer than was thought says no more than how long it took.
+      // A problem that exceeds its estimate predicts nothing: the ETA stays 0.
       progress_.eta_ns = std::max<int64_t>(progress_.eta_ns - progress_.elapsed_ns, 0);
     }
     if (options_.budget_ns > 0) {
@@ -200,7 +200,7 @@ std::string_view Name(ProblemOutcome::Kind kind) {
 
 namespace {
 
-// A list with what is known of each of its problems.
+// A list with the past tuning of each of its problems.
 struct Backlog {
   std::span<const TaggedProblem> problems;
   std::vector<PastTuning> past;
@@ -215,8 +215,8 @@ Result<Backlog> BacklogOf(const Tuner& tuner, std::span<const TaggedProblem> pro
   return backlog;
 }
 
-// Positions of the list, in the order in which they are tuned. Where everything is measured again,
-// a run that ends early is gone on with by the next one.
+// Positions of the list, in tuning order. If everything is measured again, the next run continues
+// after one that ended early.
 std::vector<size_t> OrderOf(const Backlog& backlog, const RunOptions& options) {
   if (options.retune) return LongestAgoFirst(backlog.past);
   std::vector<size_t> order(backlog.problems.size());

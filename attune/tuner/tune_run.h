@@ -1,5 +1,5 @@
-// Tunes a list of problems within a budget, skipping what is tuned already: what has a finished,
-// valid set, and had as much time in a final as it would have in this run.
+// Tunes a list of problems within a budget, skipping tuned ones: those with a finished, valid set
+// that had as much time in a final as they would have in this run.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,29 @@
 namespace attune {
 
 struct RunOptions {
-  int64_t budget_ns =
-      0;  // Of the whole run; 0 means no limit. A problem that was begun is finished, unless its
-          // reference is expected to take longer than what is left and than a problem has, or
-          // nobody is built and loaded by then (TimeToQualify).
-  bool retune = false;  // Also what was tuned before the run began, what was measured longest ago
-                        // first.
+  int64_t budget_ns = 0;  // Whole run; 0 means no limit. The current problem may finish, unless its
+                          // reference is expected to take longer than the rest and than a problem
+                          // has, or no candidate is built and loaded by then (TimeToQualify).
+  bool retune = false;    // Also problems that were tuned before the run began, those measured
+                          // longest ago first.
   std::function<bool()>
-      stop_requested;  // Asked between problems, and while a reference is computed, which is then
-                       // given up: SIGINT ends a run in order. May be null.
-  // Whose turn it is where other processes tune the same problems; null if there are none. What
-  // another one tunes is left for the end, and then usually tuned.
+      stop_requested;  // Called between problems, and while a reference is computed, which is
+                       // then given up: SIGINT ends a run in order. May be null.
+  // Turns with other processes that tune the same problems; null if there are none. A problem that
+  // another process tunes is left for the end, and then usually tuned.
   ProblemTurns* turns = nullptr;
 };
 
-// What came of one problem of the list.
+// The outcome of one problem of the list.
 struct ProblemOutcome {
   enum class Kind { kTuned, kAlreadyTuned, kUnsupported, kFailed, kNotReached };
   Problem problem;
   Kind kind = Kind::kNotReached;
   TuneReport report;    // kTuned only.
-  std::string message;  // kUnsupported and kFailed: why. Also where another process was at it,
-                        // where the run was stopped, and why what was tuned before was not enough.
+  std::string message;  // kUnsupported and kFailed: why. Also if another process tuned it, if the
+                        // run was stopped, and why the earlier tuning was not enough.
   // kNotReached, and another run with this budget would not reach it either: it had the whole run
-  // to itself, and was neither interrupted nor made to wait.
+  // to itself, and was neither interrupted nor had to wait.
   bool exceeds_run = false;
 };
 std::string_view Name(ProblemOutcome::Kind kind);
@@ -53,7 +52,7 @@ struct RunSummary {
 
 struct RunProgress {
   size_t problem_index = 0;
-  size_t problem_count = 0;  // Of those that have to be tuned.
+  size_t problem_count = 0;  // Problems that have to be tuned.
   const Problem* problem = nullptr;
   TuneProgress tune;
   int64_t elapsed_ns = 0;
@@ -61,7 +60,7 @@ struct RunProgress {
   const ProblemOutcome* finished = nullptr;  // Set once, when a problem ends.
 };
 
-// Whether an error of Tuner::Tune or ObjectiveSession::Run is the store's: the next problem would
+// True if an error of Tuner::Tune or ObjectiveSession::Run is the store's: the next problem would
 // meet the same.
 bool EndsTheRun(const Status& status);
 

@@ -1,4 +1,4 @@
-// Runs over lists, alone and beside others: what is tuned, what is left, in which order.
+// Runs over lists, alone and beside others: tuned problems, skipped problems, their order.
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kMillisecondNs = 1'000'000;
 
-// Lists, two problems long, that somebody else may tune too.
+// Lists of two problems that another process may tune too.
 class SharedListTest : public ::testing::Test {
  protected:
   SharedListTest() {
@@ -48,7 +48,7 @@ class SharedListTest : public ::testing::Test {
     return kinds;
   }
 
-  // The same with so much time for each problem.
+  // The same with this much time for each problem.
   std::vector<ProblemOutcome::Kind> TuneListFor(int64_t per_problem_ns) {
     options_.per_problem_ns = per_problem_ns;
     return TuneList({});
@@ -77,7 +77,7 @@ class SharedListTest : public ::testing::Test {
                                                 {PackedGemm(32, 32, 32), 1}};
 };
 
-// Somebody else has one problem until `rests` rests are over.
+// Another process has one problem until `rests` rests are over.
 class OtherTuner final : public ProblemTurns {
  public:
   OtherTuner(Problem problem, int rests, std::function<void()> at_end)
@@ -366,7 +366,7 @@ TEST_F(SharedListTest, TimeOfSolversThatMayNotTakePartDoesNotCount) {
   EXPECT_EQ(TuneListFor(1000 * kMillisecondNs), kBothTuned);
 }
 
-// Others have it for `wait_ns` before every turn.
+// Other processes have it for `wait_ns` before every turn.
 class BusyMachine final : public MachineTurns {
  public:
   BusyMachine(FakeClock& clock, int64_t wait_ns) : clock_(clock), wait_ns_(wait_ns) {}
@@ -383,7 +383,7 @@ class BusyMachine final : public MachineTurns {
     return Grant{std::make_unique<HeldTurn>(*this), ""};
   }
 
-  // From now on everybody has to go without.
+  // From now on every caller proceeds without a turn.
   void GiveNone() { gives_none_ = true; }
 
   const std::optional<MachineUse>& held() const { return held_; }
@@ -491,7 +491,7 @@ TEST_F(SharedListTest, WhoGoesWithoutATurnSaysSo) {
 // Runs that measure everything again and are stopped early.
 class StoppedRetuneTest : public SharedListTest {
  protected:
-  // Retunes until `count` more problems are begun; these problems.
+  // Retunes until `count` more problems are begun; returns these problems.
   std::vector<Problem> Retune(const std::vector<TaggedProblem>& problems, size_t count) {
     const size_t before = ProblemsOfSets().size();
     std::vector<Problem> begun;
@@ -563,10 +563,10 @@ TEST_F(StoppedRetuneTest, AMachineThatCannotEvaluateAnyMoreEndsTheRun) {
   EXPECT_EQ(Retune(list, 100).size(), 3u);
 }
 
-// As sets were before they said so, or as a later release may write it.
+// As in sets from before the term existed, or as a later release may write it.
 class UnknownTimeTest : public SharedListTest, public ::testing::WithParamInterface<const char*> {
  protected:
-  // What is stored, in a store of its own, with `time` for the term; without it if that is empty.
+  // Tunes and stores in a store of its own, with `time` for the term; without it if that is empty.
   void TuneBefore(const std::string& time) {
     MemoryStore before;
     parts_.store = &before;

@@ -77,7 +77,7 @@ Status Check(const TuneOptions& options) {
       Name(options.cache), rotation_bytes));
 }
 
-// Behind what is in `elsewhere` already.
+// Appends after the entries of `elsewhere`.
 void AddPriors(std::span<const PriorRecords> priors, const Problem& problem,
                TimesOfPlaces& elsewhere) {
   for (const PriorRecords& prior : priors) {
@@ -111,7 +111,7 @@ Result<std::vector<RecordedSet>> Tuner::FindFinals(const Problem& problem) const
 
 std::optional<Choice> Tuner::Select(std::span<const RecordedSet> finals) const {
   SelectOptions select = options_.select;
-  // A record that rests on a solver that may not take part decides nothing.
+  // A record of a solver that may not take part decides nothing.
   select.known_solvers.clear();
   for (const auto& solver : *parts_.solvers) {
     if (!Excludes(*solver)) select.known_solvers.push_back(solver->id());
@@ -166,7 +166,7 @@ Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& proble
     return Unsupported(fmt::format("No solver applies to {}; the first of {} says: {}",
                                    Text(problem), operator_name, of_operator->second.message()));
   }
-  // The baseline is the first that applies, and takes part whatever the filter names.
+  // The baseline is the first that applies, and takes part even if the filter does not name it.
   const Solver& baseline = *found.solvers.front();
   std::vector<const Solver*> chosen = {&baseline};
   for (const Solver* solver : found.solvers) {
@@ -186,7 +186,7 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
   ATTUNE_ASSIGN_OR_RETURN(const auto participants, FindParticipants(problem));
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
   TimesOfPlaces elsewhere;
-  // Nobody searches where everything is tried, or one config of each solver.
+  // Nothing is searched if everything is tried, or one config of each solver.
   const bool searches = options_.searcher != "exhaustive" && options_.only_configs.empty();
   if (searches && parts_.other_places != nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(elsewhere, parts_.other_places->Find(*parts_.store, problem));

@@ -28,10 +28,10 @@ namespace attune {
 
 // Knobs of one tuning; values, so that a run can be repeated.
 struct TuneOptions {
-  std::string searcher = "adaptive";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
+  std::string searcher = "adaptive";  // For spaces larger than kExhaustiveSize; see MakeSearcher.
   uint64_t seed = 1;
   int64_t per_problem_ns = 2'000'000'000;
-  // So many are tried at most, but every default is; 0: as many as there is time for.
+  // Maximum number of candidates, but every default is tried; 0: as many as the time allows.
   int64_t max_candidates = 0;
   CacheState cache = CacheState::kWarm;
   // OptionsFor() replaces a warm cache by rotating operands if memory limits the speed of a problem
@@ -41,49 +41,48 @@ struct TuneOptions {
   // Only solvers whose name contains one of these; empty means all. The default candidate always
   // takes part.
   std::vector<std::string> solver_filter;
-  // Only solvers of these names, and no part of them, last resorts too; empty means what the filter
-  // says. The default candidate always takes part.
+  // Only solvers of these exact names, last resorts too; empty means as the filter says. The
+  // default candidate always takes part.
   std::set<std::string> only_solvers = {};
-  // Of each solver that takes part its one config here, or its default: nothing is searched. Empty:
+  // The one config of each solver that takes part, or its default: nothing is searched. Empty:
   // everything is.
   std::map<std::string, Config> only_configs = {};
   // No solver that runs code of one of these takes part, not even for the default candidate: words
   // of solver names, by the rule of match_policy.h ("openblas", "conv-direct").
   std::set<std::string> excluded_libraries = {};
-  // Of what a library lists on the device, best guess first, so many are candidates; 0: all.
+  // Number of candidates from a library's list on the device, best guess first; 0: all.
   int64_t max_listed = 0;
-  // Of one candidate, in the race and again in the final.
+  // Limits of one candidate, in the race and again in the final.
   CandidateLimits limits = {};
   // Its rotation_bytes are above 0 exactly if `cache` is kRotating.
   EvaluationTerms terms = {};
-  // What is not run because of a model. The baseline and what was chosen before always are, and all
-  // others of which there is no model.
+  // Candidates that a model excludes do not run. The baseline and the earlier choice always run,
+  // and so do all candidates without a model.
   PruneTerms prune = {};
-  // What serves the problem although nobody measured it there, the choice of a neighbour or of a
-  // model: tried with the defaults, so that what is found is no worse. Left out if its solver does
-  // not take part.
+  // The candidate that serves the problem without a measurement, from a neighbour or a model: tried
+  // with the defaults, so that the result is no worse. Left out if its solver does not take part.
   std::optional<Candidate> served = std::nullopt;
-  bool retry_quarantined = false;  // Try again what crashed, hung or corrupted memory here before.
-  // Go on where a tuning of the problem with these options was cut off (FindCutOff): what it tried
-  // counts, also in the time of the problem, and is not tried again.
+  bool retry_quarantined = false;  // Retry candidates that crashed, hung or corrupted memory here.
+  // Resume an interrupted tuning of the problem with these options (FindCutOff): its trials count,
+  // also in the time of the problem, and are not repeated.
   bool goes_on = false;
 };
 
 // The options under which `problem` is measured on a device.
 TuneOptions OptionsFor(TuneOptions options, const Problem& problem, const Target& target);
 
-// Spaces up to this size are tried whole, whatever the searcher.
+// Spaces up to this size are tried whole, with every searcher.
 inline constexpr uint64_t kExhaustiveSize = 48;
 
-// Where `Tune` is; sent whenever something changed.
+// Progress of `Tune`; sent after each change.
 struct TuneProgress {
   enum class Stage { kEnumerate, kWait, kReference, kQualify, kScreen, kFinal, kRecord };
   Stage stage = Stage::kEnumerate;
   int64_t considered = 0;  // Candidates asked for so far.
-  int64_t qualified = 0;   // Of these, built and verified.
+  int64_t qualified = 0;   // Built and verified.
   int64_t failed = 0;
   int64_t timed = 0;           // In the race.
-  double reference_share = 0;  // Of the reference, in [0, 1]: what is computed.
+  double reference_share = 0;  // Computed share of the reference, in [0, 1].
 };
 std::string_view Name(TuneProgress::Stage stage);
 
@@ -94,36 +93,37 @@ struct TuneReport {
   int64_t qualified = 0;
   int64_t timed = 0;
   std::map<FailureKind, int64_t> failures;
-  std::string first_failure;  // What the first of them said; any bytes.
+  std::string first_failure;  // Message of the first failure; any bytes.
   int64_t quarantined = 0;    // Skipped because of an earlier fatal failure.
-  int64_t taken_over = 0;     // Of those considered, tried by a tuning that was cut off.
+  int64_t taken_over = 0;     // Considered, tried by an interrupted tuning.
   int64_t pruned = 0;         // Not run, because of a model (TuneOptions::prune).
   int64_t wall_ns = 0;
-  int64_t search_ns = 0;       // Of it, asking for, building and verifying candidates.
-  int64_t busy_ns = 0;         // Of it, building, verifying or measuring a candidate.
-  int64_t device_busy_ns = 0;  // Of it, launches of candidates by the clock of the device.
-  int64_t waited_ns = 0;       // Of it, for the turn of this process (TunerParts::machine).
+  int64_t search_ns = 0;       // Part of wall_ns: asking for, building and verifying.
+  int64_t busy_ns = 0;         // Part of wall_ns: building, verifying or measuring.
+  int64_t device_busy_ns = 0;  // Part of wall_ns: launches of candidates, by the device clock.
+  int64_t waited_ns = 0;       // Part of wall_ns: waiting for TunerParts::machine.
   std::string stop_reason;     // Why the race ended.
-  bool is_steady = true;       // The default's and the new choice's final times are: IsSteady.
-  std::vector<std::string> held_back_by;  // What throttled the device around the final: HeldBackBy.
-  std::vector<std::string> notes;         // What was left out on the way, and why.
+  bool is_steady = true;       // Final times of the default and the new choice: IsSteady.
+  std::vector<std::string> held_back_by;  // Causes of throttling around the final: HeldBackBy.
+  std::vector<std::string> notes;         // Omitted candidates and solvers, and why.
 };
 
-// What the run that a tuning belongs to allows it.
+// Bounds that a run sets for a tuning.
 struct TuneBounds {
-  // Asked while the reference is computed, and while other processes have the machine. May be null.
+  // Called while the reference is computed, and while other processes have the machine. May be
+  // null.
   std::function<bool()> stop_requested;
-  // When the run should be over, by the clock of the tuner; 0: never. Nobody waits longer for a
-  // turn, and a reference is given up that is expected to take longer, unless that is no longer
-  // than a problem has, or a second. For what is built and loaded see TimeToQualify.
+  // End of the run, by the clock of the tuner; 0: never. No tuning waits longer for a turn. A
+  // reference that is expected to take longer is given up, unless it takes no longer than a problem
+  // has, or a second. For building and loading see TimeToQualify.
   int64_t end_ns = 0;
-  // So long the problem may take, without waits for a turn; 0: for ever. A reference is given up
-  // that is expected to take longer, and so is what is built and loaded while nobody is ready.
+  // Maximum time of the problem, without waits for a turn; 0: no limit. A reference that is
+  // expected to take longer is given up, and so are builds and loads while no candidate is ready.
   // REQUIRES: 0, or at least TuneOptions::per_problem_ns.
   int64_t longest_ns = 0;
 };
 
-// What a tuner works with; everything is borrowed and outlives it.
+// The environment of a tuner; everything is borrowed and outlives it.
 struct TunerParts {
   const SolverList* solvers = nullptr;
   Target target;
@@ -132,13 +132,13 @@ struct TunerParts {
   RecordStore* store = nullptr;
   Evaluator* evaluator = nullptr;
   Clock* clock = nullptr;
-  MachineTurns* machine = nullptr;  // Null where no other process measures.
-  // What `store` knows of other devices and sizes, kept from problem to problem; null where nothing
-  // of them is asked.
+  MachineTurns* machine = nullptr;  // Null if no other process measures.
+  // Transfer priors from `store`, of other devices and sizes, kept from problem to problem; null to
+  // use none.
   OtherPlaces* other_places = nullptr;
-  // What other runs know of the problems.
+  // Transfer priors from other runs.
   std::span<const PriorRecords> priors = {};
-  // Of the target; null where nothing is predicted.
+  // Models of the target; null if nothing is predicted.
   const CandidateModels* models = nullptr;
 };
 
@@ -147,23 +147,23 @@ class Tuner {
  public:
   Tuner(TunerParts parts, TuneOptions options);
 
-  // Those of which candidates are tried, the baseline first. kUnsupported if no solver applies, or
+  // Solvers whose candidates are tried, the baseline first. kUnsupported if no solver applies, or
   // only last resorts that the filter does not name.
   Result<std::vector<const Solver*>> FindParticipants(const Problem& problem) const;
 
   bool Excludes(const Solver& solver) const;
 
   // The measurement sets of `problem` with a final, under the caches of the options, oldest first,
-  // wherever they were measured and whether they decided or not.
+  // from all devices, decided or not.
   Result<std::vector<RecordedSet>> FindFinals(const Problem& problem) const;
-  // The best by those of `finals` that hold here and rest on solvers that are not excluded
+  // The best choice of those `finals` that are valid here and rest on solvers that are not excluded
   // (SelectBest).
   std::optional<Choice> Select(std::span<const RecordedSet> finals) const;
-  // What the records say is best for `problem` here; nothing if no valid set has decided it.
+  // The incumbent of `problem` here, from the records; nothing if no valid set has decided it.
   Result<std::optional<Choice>> FindStanding(const Problem& problem) const;
 
-  // kInvalidArgument for options that contradict each other; kUnsupported if nobody takes part or
-  // the problem cannot be checked; kDeadlineExceeded if `bounds` stopped it; kInternal if
+  // kInvalidArgument for options that contradict each other; kUnsupported if no solver takes part
+  // or the problem cannot be checked; kDeadlineExceeded if `bounds` stopped it; kInternal if
   // candidates cannot be evaluated; every other code is the store's. Every trial is stored before
   // this returns; stages are stored as they end, so that an interruption loses nothing that was
   // appended.
@@ -185,7 +185,7 @@ class Tuner {
   };
   Applicability FindSolvers(const Problem& problem) const;
   bool IsNamed(const Solver& solver) const;
-  // Whether it takes part beside the baseline.
+  // True if it takes part beside the baseline.
   bool IsWanted(const Solver& solver) const;
 
   TunerParts parts_;

@@ -23,9 +23,9 @@ constexpr double kMinFinalShare = 0.2;
 // After a search that overran, the decision still gets at most this much.
 constexpr double kMaxLateDecisionShare = 0.5;
 constexpr size_t kFinalists = 3;
-// So long a reference may take however little time is left.
+// A reference may take this long, however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
-// No limit is written as 0: what is over leaves this.
+// 0 means no limit, so an expired limit becomes this.
 constexpr int64_t kLeastReferenceNs = 1;
 
 template <class Runners>
@@ -61,7 +61,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
   BeginWithModel();
   const CandidateSource::Options source_options = {
       options_.searcher, options_.seed, options_.max_candidates,
-      // Who is left out costs nothing.
+      // Pruned candidates cost nothing.
       options_.searcher != "exhaustive" && options_.prune.top == 0, options_.only_configs,
       std::move(elsewhere_)};
   ATTUNE_ASSIGN_OR_RETURN(
@@ -71,7 +71,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
     ATTUNE_ASSIGN_OR_RETURN(
         quarantined_, FindQuarantined(*parts_.store, problem_, parts_.target, parts_.environment,
                                       MatchPolicy::Default()));
-    // What has crashed since it was chosen stands no more.
+    // An incumbent that has crashed since is dropped.
     if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
   AskModel(source);
@@ -151,7 +151,7 @@ Status TuningSession::MakeReference(const TuneBounds& bounds) {
 }
 
 uint64_t TuningSession::DataSeed() const {
-  // Fresh data for each problem, the same again when the run is repeated.
+  // Fresh data for each problem, the same again in a repeated run.
   return options_.seed ^ KeyOf(problem_).low;
 }
 
@@ -163,7 +163,7 @@ Status TuningSession::BeginSet() {
     ATTUNE_ASSIGN_OR_RETURN(past, FindCutOff(*parts_.store, set));
   }
   LeaveOut(quarantined_, options_.retry_quarantined, past);
-  // A search that overran its share, or slept, leaves the rest of the time as it is.
+  // A search that overran its share, or slept, does not shorten the rest of the time.
   searched_ns_ = std::min(past.searched_ns, ShareNs(kMaxSearchShare));
   end_ns_ -= searched_ns_;
   qualifier_.Begin(set.id, std::move(past));
@@ -171,7 +171,7 @@ Status TuningSession::BeginSet() {
 }
 
 Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Runner> field) {
-  // A search that overran takes nothing from those who decide.
+  // A search that overran takes no time from the decision.
   const int64_t decision_ns = DecisionNs(options_.per_problem_ns);
   end_ns_ = std::max(end_ns_,
                      parts_.clock->NowNs() + std::min(decision_ns, ShareNs(kMaxLateDecisionShare)));
@@ -253,7 +253,7 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   race_options.finalists = kFinalists;
   const Entrants everybody{entrants.size(), 0};
   const RaceResult race = Race(**timer, everybody, race_options, *parts_.clock);
-  timer->reset();  // What it leaves ends while the trials are stored.
+  timer->reset();  // Its processes end while the trials are stored.
   report_.stop_reason = std::string(Name(race.reason));
   std::vector<Trial> trials;
   const auto as_seen = [&](size_t i) {
@@ -324,7 +324,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
     trials.push_back(TrialOf(finalists[i], TrialRole::kFinal, false, result.entries[i - 1]));
   }
   const bool decided = result.default_entry.failure() == nullptr;
-  // Of a final without its baseline only the failure counts: the others are timed again against the
+  // In a final without its baseline only the failure counts: the others are timed again against the
   // next one.
   if (!decided) trials.resize(1);
   std::erase_if(trials, [](const Trial& trial) {
@@ -333,7 +333,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   for (const Trial& trial : trials) {
     if (const Failure* failure = trial.failure()) NoteFailure(*failure);
   }
-  // A default that failed is no baseline to anybody.
+  // A failed default is no baseline.
   if (!decided && !trials.empty()) trials[0].is_default = false;
   ATTUNE_RETURN_IF_ERROR(parts_.store->Append(report_.set_id, trials));
   if (decided) ATTUNE_RETURN_IF_ERROR(KeepConditions(conditions, *parts_.store, report_));
@@ -373,7 +373,7 @@ Status TuningSession::Decide() {
   ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
     if (recorded.set.id != report_.set_id) return Status::Ok();
     report_.choice = SelectWithin(recorded, options_.select);
-    // Where nobody could be timed there is nothing to weigh.
+    // Without a timed candidate the incumbent needs no comparison.
     stays = standing_.has_value() && report_.choice.has_value() &&
             !Replaces(recorded, *standing_, options_.select);
     return Status::Ok();

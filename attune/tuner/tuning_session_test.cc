@@ -1,4 +1,5 @@
-// Whole tunings of one problem on a fake clock: how the time is divided decides who can win.
+// Whole tunings of one problem on a fake clock: the division of time decides which candidates can
+// win.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -26,7 +27,7 @@ struct Outcome {
   size_t finalists = 0;
 };
 
-// What a tuner of one solver with `candidates` configs works with.
+// The environment of a tuner of one solver with `candidates` configs.
 struct Scene {
   Scene(int64_t candidates, Evaluator& evaluator, Clock& clock) {
     solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", candidates));
@@ -233,7 +234,7 @@ class RetuningTest : public ::testing::Test {
     return report.value_or(TuneReport());
   }
 
-  // Config `p` of what the records say is best.
+  // Config `p` of the incumbent in the records.
   int64_t Best() {
     const auto best = Tuner(parts_, {}).FindStanding(problem_);
     return best.ok() && best->has_value() ? IntegerAt((*best)->candidate.config, "p") : -1;
@@ -241,7 +242,7 @@ class RetuningTest : public ::testing::Test {
 
   bool IsInFinal(const std::string& set_id, int64_t p) { return TimesInFinal(set_id, p) > 0; }
 
-  // How often config `p` is in the final of `set_id`.
+  // Number of trials of config `p` in the final of `set_id`.
   int TimesInFinal(const std::string& set_id, int64_t p) {
     int found = 0;
     RecordQuery query;
@@ -321,7 +322,7 @@ TEST_F(RetuningTest, WhereNobodyMayMeasureBesideAnotherTheProblemHasFailed) {
   EXPECT_EQ(report.status().message(), "Nothing is measured beside it.");
 }
 
-// Others have it for a long time before every turn.
+// Other processes have it for a long time before every turn.
 class MachineOfMany final : public MachineTurns {
  public:
   static constexpr int64_t kWaitNs = 1'000'000 * kMillisecondNs;
@@ -417,7 +418,7 @@ TEST_F(RetuningTest, TheStandingChoiceIsInEveryFinalAndGivesWayIfItHasBecomeSlow
   EXPECT_EQ(Best(), 3);
 }
 
-// Of 12 candidates there is time to try the default and what is tried with it.
+// The time allows 2 of 12 candidates: the default and the one tried with it.
 TEST_F(RetuningTest, WhatServesUntriedIsTriedBehindTheDefaultIfItsSolverTakesPart) {
   TuneOptions hurried;
   hurried.per_problem_ns = 4000 * kMillisecondNs;
@@ -433,7 +434,7 @@ TEST_F(RetuningTest, WhatServesUntriedIsTriedBehindTheDefaultIfItsSolverTakesPar
   EXPECT_EQ(TimesInFinal(report->set_id, 7), 1);
   EXPECT_EQ(Best(), 7);
   options.served->solver.name = "test.absent";
-  EXPECT_EQ(Tuner(parts_, options).Tune(problem_)->considered, 2);  // The other is what stands.
+  EXPECT_EQ(Tuner(parts_, options).Tune(problem_)->considered, 2);  // The other is the incumbent.
 }
 
 TEST_F(RetuningTest, WhatServesUntriedIsTriedOnceThoughTheSearchComesToItToo) {
@@ -458,7 +459,7 @@ TEST_F(RetuningTest, WhatASearchFoundIsTimedInItsPlaceAndOnce) {
   EXPECT_EQ(Best(), 100);
   EXPECT_EQ(TimesInFinal(first.set_id, 100), 1);
   EXPECT_FALSE(IsInFinal(first.set_id, 3));
-  // What stands is found again then.
+  // The incumbent is found again then.
   EXPECT_EQ(TimesInFinal(again.set_id, 100), 1);
 }
 

@@ -1,4 +1,4 @@
-// A user's kernel whose space a program has narrowed by functions of its own.
+// A user's kernel whose space is narrowed by functions of the user's program.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace attune {
 
-// `solver` with the space of `file`, which it launches, predicates and all: its default is the
-// first config that these allow. Everything else is `solver`'s, which is borrowed.
+// `solver` with the space of `file`, which it launches, including its predicates: the default is
+// the first config that these allow. Everything else is that of `solver`, which is borrowed.
 std::unique_ptr<const Solver> MakeConstrainedSolver(const Solver& solver, kernel::KernelFile file);
 
 // Ok, or which constraint of `file`, textual or not, `config` breaks for `problem` on `target`.

@@ -15,10 +15,10 @@ constexpr uint64_t kCheckSeed = 1;
 // OpenCL compiles for the work-group when a kernel is first launched.
 constexpr double kLeastDeadlineNs = 5e9;
 constexpr double kSlowerThanExpected = 100;
-// Of the operands, to be compared on a machine that does something else, too.
+// Pace of comparing operands on a machine that also has other load.
 constexpr double kBytesComparedPerNs = 0.032;
 
-// How much more there is to do at `to` than at `from`, if that grows with each size.
+// Growth of the work from `from` to `to`, if it is proportional to each size.
 double Growth(const kernel::OwnSizes& from, const kernel::OwnSizes& to) {
   double growth = 1;
   for (const auto& [name, size] : to) {

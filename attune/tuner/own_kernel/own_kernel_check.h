@@ -1,4 +1,4 @@
-// Whether configs of a user's kernel are right for a size, found out in processes of their own.
+// Checks whether configs of a user's kernel are right for a size, in worker processes.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@
 
 namespace attune {
 
-// For how long a config may run that is checked for `problem`, which is of `sizes`, before it
-// hangs: a hundred times what is expected by the nearest of `tuned`, with time to compile at the
-// first launch and to compare the outputs; no longer than a candidate that is tuned.
+// Time after which a checked config of `problem`, which is of `sizes`, counts as hung: a hundred
+// times its expected time by the nearest of `tuned`, with time to compile at the first launch and
+// to compare the outputs; at most the limit of a tuned candidate.
 int64_t CheckDeadlineNs(const std::vector<TunedSize>& tuned, const kernel::OwnSizes& sizes,
                         const Problem& problem);
 
-// Of one problem. Children compile, launch and verify, as when it is tuned: a config that crashes
-// or hangs costs itself alone. Nothing is started before the first question; the reference is made
-// once. All questions are asked by one thread, with which the children end.
+// Checks configs of one problem. Worker processes compile, launch and verify, as in tuning: a
+// config that crashes or hangs costs itself alone. Nothing is started before the first question;
+// the reference is made once. All questions must come from one thread, with which the worker
+// processes end.
 class OwnKernelCheck {
  public:
-  // `children` are those of ChildrenAt, with the deadline of CheckDeadlineNs. Once `stop` is
-  // requested nothing serves any more, and what is being checked is given up.
+  // `children` are those of ChildrenAt, with the deadline of CheckDeadlineNs. After `stop` is
+  // requested no config serves any more, and the current check is given up.
   OwnKernelCheck(ChildOptions children, SolverId solver, Problem problem, std::stop_token stop);
 
   // Ok, or why `config` does not serve.

@@ -59,7 +59,7 @@ Result<OwnKernelServer::Ready*> OwnKernelServer::ReadyFor(const kernel::OwnSizes
                               device_.Allocate(ready.executable->workspace_bytes()));
     }
     if (ready_.size() >= kMaxSizes) {
-      // What it launched may still run.
+      // Its launches may still run.
       ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
       ready_.erase(std::min_element(ready_.begin(), ready_.end(), [](const auto& a, const auto& b) {
         return a.second.last_used < b.second.last_used;

@@ -1,5 +1,5 @@
-// A user's kernel at run time: for each size that comes, the config that is best there, as far as
-// anybody knows, made ready and launched. examples/own_kernel/serve_matmul.cc uses it.
+// A user's kernel at run time: selects the best known config for each size, builds and launches it.
+// examples/own_kernel/serve_matmul.cc uses it.
 #pragma once
 
 #include <cstddef>
@@ -22,31 +22,32 @@
 
 namespace attune {
 
-// Configs of near sizes are checked in children. In this process it compiles, loads and launches
-// only what serves: what was right in a child for that very size, and where nothing was, the
-// author's default, unchecked. Not thread-safe: one for each thread that launches. Borrows what it
-// is created with, which must outlive it.
+// Configs of near sizes are checked in worker processes. This process compiles, loads and launches
+// only configs that were right in a worker process for the same size, and without one, the author's
+// default, unchecked. Not thread-safe: one for each thread that launches. Borrows its arguments,
+// which must outlive it.
 class OwnKernelServer {
  public:
-  // Sizes whose executables are kept; the one that was used longest ago goes first.
+  // Sizes whose executables are kept; the least recently used one is dropped first.
   static constexpr size_t kMaxSizes = 64;
 
   // `place` is that of `device`, whose backend has the kernel of `file` and its reference from
-  // ATTUNE_KERNEL_PATH. kNotFound if it has not.
+  // ATTUNE_KERNEL_PATH. kNotFound if it does not.
   static Result<std::unique_ptr<OwnKernelServer>> Create(kernel::KernelFile file,
                                                          const OwnKernelPlace& place,
                                                          Device& device,
                                                          std::vector<TunedSize> tuned);
 
-  // What serves `sizes`: chosen, built, and unless it was tuned for them checked once, which takes
-  // as long as compiling and the reference do, and for one that hangs CheckDeadlineNs; from then on
-  // it is looked up. Without a program for children nothing that was tuned for other sizes serves.
-  // Valid until the next call. kInvalidArgument for sizes that the kernel has not.
+  // Returns the config for `sizes`: chosen, built, and unless it was tuned for them checked once,
+  // which takes as long as compiling and the reference do, and for a hanging config
+  // CheckDeadlineNs; from then on it is looked up. Without a program for worker processes no config
+  // of other sizes serves. Valid until the next call. kInvalidArgument for sizes that the kernel
+  // does not have.
   Result<const ServedConfig*> Select(const kernel::OwnSizes& sizes);
 
-  // Launches what Select says on `operands`, by name, each at a multiple of 256 bytes and as large
-  // as the shape in the file says. Complete after Device::Synchronize. kInvalidArgument for an
-  // operand that is missing.
+  // Launches the config of Select on `operands`, by name, each at a multiple of 256 bytes and as
+  // large as the shape in the file. Complete after Device::Synchronize. kInvalidArgument for a
+  // missing operand.
   Status Launch(const kernel::OwnSizes& sizes, const std::map<std::string, BufferView>& operands);
 
  private:
@@ -68,7 +69,7 @@ class OwnKernelServer {
 
   Result<Ready*> ReadyFor(const kernel::OwnSizes& sizes);
   Result<Ready> Choose(const kernel::OwnSizes& sizes, const Problem& problem);
-  // `config` made ready for `problem`.
+  // Prepares `config` for `problem`.
   Result<std::unique_ptr<Executable>> Load(const Problem& problem, const Config& config);
 
   const kernel::KernelFile file_;

@@ -48,7 +48,7 @@ Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::Kern
     ATTUNE_ASSIGN_OR_RETURN(const Solver* solver,
                             FindOwnKernelSolver(file, place.backend.solvers(), place.target));
     constrained.push_back(MakeConstrainedSolver(*solver, file));
-    // A space that is empty is an error here; the tuner would find that nothing could be timed.
+    // An empty space is an error here; the tuner would report only that nothing could be timed.
     ATTUNE_RETURN_IF_ERROR(constrained.front()->Space(problem, place.target).status());
   }
   SteadyClock clock;

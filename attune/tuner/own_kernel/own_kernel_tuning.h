@@ -16,13 +16,13 @@
 
 namespace attune {
 
-// Where and with what: all of it is borrowed.
+// Device and records of a tuning: all of it is borrowed.
 struct OwnKernelPlace {
   const Backend& backend;
   std::string device_spec;  // "opencl:0".
   Target target;
   Environment environment;
-  RecordStore& store;  // What is measured is kept there, and what is there is not measured again.
+  RecordStore& store;                       // Measurements are kept there and not repeated.
   std::filesystem::path evaluator = {};     // Empty: FindEvaluatorProgram.
   std::vector<std::string> variables = {};  // As those of ChildOptions.
 };
@@ -31,19 +31,19 @@ struct OwnKernelPlace {
 Result<const Solver*> FindOwnKernelSolver(const kernel::KernelFile& file, const SolverList& solvers,
                                           const Target& target);
 
-// Of an evaluator there. Its children find the kernel by ATTUNE_KERNEL_PATH. kNotFound if there is
-// no program for them.
+// Options of worker processes there. They find the kernel by ATTUNE_KERNEL_PATH. kNotFound if there
+// is no program for them.
 Result<ChildOptions> ChildrenAt(const OwnKernelPlace& place);
-// The same for children that need no records.
+// The same for worker processes that need no records.
 Result<ChildOptions> ChildrenOn(const Backend& backend, const std::string& device_spec,
                                 const std::filesystem::path& evaluator,
                                 const std::vector<std::string>& variables);
 
-// Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the
-// program of: a crash, a hang or a wrong result costs its candidate. If a choice stands already,
-// that is all that is reported. Predicates of `file` narrow what is tried, and what stands is only
-// what they allow. Takes no turns with other processes: nobody else should measure on
-// the device.
+// Tunes `file` for `sizes` with the time of `options`, in worker processes of the program
+// `attune-evaluator`: a crash, a hang or a wrong result costs its candidate. If there is an
+// incumbent, reports it and tunes nothing. Predicates of `file` narrow the candidates, and the
+// incumbent must satisfy them. Takes no turns with other processes: no other process should measure
+// on the device.
 Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
                                  const kernel::OwnSizes& sizes, const TuneOptions& options);
 

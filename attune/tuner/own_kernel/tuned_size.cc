@@ -21,7 +21,7 @@ std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
 Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::KernelFile& file,
                                             const Target& here, const Environment& now) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, store.Problems(""));
-  // Its reference is tuned, too, where somebody names that: no config of the kernel.
+  // Its reference may be tuned, too, if the user names it: that is no config of the kernel.
   SelectOptions options;
   options.known_solvers = {{file.solver_name(), file.version}};
   options.allows = AllowedBy(file, here);

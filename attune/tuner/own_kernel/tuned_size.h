@@ -1,4 +1,4 @@
-// What tuning found out about a user's kernel, size by size.
+// Tuning results of a user's kernel, size by size.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace attune {
 struct TunedSize {
   kernel::OwnSizes sizes;
   Config config;       // The choice.
-  double time_ns = 0;  // Of it, and of the default in the same set.
+  double time_ns = 0;  // Time of it, and of the default in the same set.
   double default_time_ns = 0;
 
   friend bool operator==(const TunedSize&, const TunedSize&) = default;
@@ -27,8 +27,8 @@ struct TunedSize {
 std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
                                            const kernel::OwnSizes& sizes);
 
-// Of every size of `file`, as it is now, that `store` has a valid choice for at `here` and `now`
-// which the predicates of `file` allow.
+// Returns every size of `file`, as it is now, for which `store` has a valid choice at `here` and
+// `now` that the predicates of `file` allow.
 // REQUIRES: file.own, and its reference was loaded (kernel::LoadReference).
 Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::KernelFile& file,
                                             const Target& here, const Environment& now);

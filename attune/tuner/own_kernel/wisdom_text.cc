@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kWisdomVersion = 2;
 
-// Of C and C++.
+// Keywords of C and C++.
 constexpr std::string_view kKeywords[] = {"alignas",
                                           "alignof",
                                           "and",
@@ -116,9 +116,9 @@ constexpr std::string_view kKeywords[] = {"alignas",
                                           "xor",
                                           "xor_eq"};
 
-// Whether the headers that the header includes, or compilers themselves, define `name` as a macro
-// without arguments: those with arguments do no harm to a member. Names that are reserved for them
-// are theirs, whatever they are.
+// True if the headers that the header includes, or compilers themselves, define `name` as a macro
+// without arguments: macros with arguments do not affect a member. Names that are reserved for them
+// always count.
 bool IsMacro(const std::string& name) {
   static const std::regex kMacros(
       "__.*|_[A-Z].*|NULL|NAN|INFINITY|MAXFLOAT|SNAN[FLX0-9]*|HUGE_VAL[FLX0-9_]*|"
@@ -126,15 +126,15 @@ bool IsMacro(const std::string& name) {
       "FP_(NAN|INFINITE|ZERO|SUBNORMAL|NORMAL|FAST_FMA[FLX0-9]*|L?LOGB0|L?LOGBNAN|ILOGB0|ILOGBNAN|"
       "INT_[A-Z]+)|"
       "M_(E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)(l|f[0-9x]*)?|"
-      // Of C++ libraries' <math.h>, which includes <stdlib.h>.
+      // Macros of C++ libraries' <math.h>, which includes <stdlib.h>.
       "EXIT_SUCCESS|EXIT_FAILURE|RAND_MAX|MB_CUR_MAX|FD_SETSIZE|NFDBITS|"
       "(BIG|LITTLE|PDP)_ENDIAN|BYTE_ORDER|W(NOHANG|UNTRACED|STOPPED|EXITED|CONTINUED|NOWAIT)|"
-      // Of compilers that speak GNU's dialect.
+      // Macros of compilers that speak GNU's dialect.
       "linux|unix|i386");
   return std::regex_match(name, kMacros);
 }
 
-// What every choice has beside sizes and parameters.
+// Members of every choice beside sizes and parameters.
 constexpr std::string_view kMembers[] = {"device",       "defines",        "compile_options",
                                          "launch_count", "launches",       "workspace_bytes",
                                          "time_ns",      "default_time_ns"};
@@ -142,7 +142,7 @@ constexpr std::string_view kMembers[] = {"device",       "defines",        "comp
 struct PlannedSize {
   const TunedSize* tuned = nullptr;
   kernel::KernelPlan plan;
-  std::string defines;  // Lines that stand in front of the source.
+  std::string defines;  // Lines before the source.
 };
 
 Result<std::vector<PlannedSize>> PlansOf(const Wisdom& wisdom) {
@@ -201,7 +201,7 @@ std::string CValue(const ParameterValue& value) {
   return Text(value);
 }
 
-// Of all values of a parameter.
+// The C type of all values of a parameter.
 Result<std::string_view> CType(const Parameter& parameter) {
   bool has_text = false;
   bool has_real = false;
@@ -219,7 +219,7 @@ Result<std::string_view> CType(const Parameter& parameter) {
   return has_text ? "const char*" : has_real ? "double" : "long long";
 }
 
-// Three dimensions; those that a launch has not are 1.
+// Three dimensions; missing ones are 1.
 std::string Dimensions(std::vector<int64_t> extents) {
   extents.resize(3, 1);
   return fmt::format("{{{}}}", fmt::join(extents, ", "));

@@ -1,5 +1,5 @@
-// What tuning found out about a user's kernel as a file for a program that has no attune.
-// docs/formats/wisdom.md has the formats.
+// Tuning results of a user's kernel as a file for a program without attune. docs/formats/wisdom.md
+// has the formats.
 #pragma once
 
 #include <string>
@@ -12,17 +12,16 @@
 
 namespace attune {
 
-// Of the kernel of `file`, for one kind of device.
+// Tuning results of the kernel of `file`, for one kind of device.
 struct Wisdom {
   const kernel::KernelFile* file = nullptr;  // Borrowed; of the language of `device`.
   Target device;
   std::vector<TunedSize> tuned;
 };
 
-// Both fail where a tuned config has no launch geometry any more, with the size.
+// Both fail, with the size, if a tuned config no longer has a launch geometry.
 Result<std::string> WisdomJson(const Wisdom& wisdom);
-// kUnsupported names what C cannot call by its name: a size or a parameter that is a keyword or a
-// macro.
+// kUnsupported names a size or parameter that C cannot use as a name: a keyword or a macro.
 Result<std::string> WisdomHeader(const Wisdom& wisdom);
 
 }  // namespace attune
