@@ -78,6 +78,8 @@ std::vector<Extension> InstalledExtensions() {
        !error && each != end; each.increment(error)) {
     if (each->path().extension() == ".txt") found.push_back(ReadExtension(each->path()));
   }
+  const bool is_missing = error == std::errc::no_such_file_or_directory;
+  if (error && !is_missing) found.push_back({"*", "", {}, error.message()});
   std::sort(found.begin(), found.end(),
             [](const Extension& a, const Extension& b) { return a.name < b.name; });
   return found;

@@ -25,7 +25,8 @@ struct Extension {
   std::string fault;  // Why its list cannot be used. Then it has no verbs.
 };
 
-// Returns the installed extensions, sorted by name.
+// Returns the installed extensions, sorted by name. An extension "*" with a fault stands for all of
+// them if the folder cannot be read.
 std::vector<Extension> InstalledExtensions();
 
 // The verb of a command line without its first word; empty if --help or --version comes before it.

@@ -63,12 +63,14 @@ int PrintUnknownVerb(Output& err, const CLI::App& program, const std::string& wo
   const char* hint = extensions.empty() ? " No extension is installed, which may have others." : "";
   err.Print(fmt::format("attune: There is no verb '{}'. Verbs are {}.{}\n", Printable(word), known,
                         hint));
+  int status = kExitUsage;
   for (const Extension& extension : extensions) {
     if (extension.fault.empty()) continue;
     err.Print(fmt::format("attune: Cannot use the extension '{}': {}.\n", Printable(extension.name),
                           Printable(extension.fault)));
+    status = kExitFailed;  // It may have the verb.
   }
-  return kExitUsage;
+  return status;
 }
 
 // "Extensions:" and a line for each: its name, its purpose, and its verbs.

@@ -47,6 +47,8 @@ Status Wrong(const Spot& spot, std::string_view reason) {
       fmt::format("{}: {}: {}", Text(PlaceOf(spot.text, spot.pointer)), pointer, reason));
 }
 
+constexpr double kTwoTo63 = 0x1p63;
+
 Result<ParameterValue> ValueOf(const Spot& place, const Json& value) {
   if (value.is_boolean()) return ParameterValue(int64_t{value.get<bool>()});
   if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) {
@@ -54,7 +56,12 @@ Result<ParameterValue> ValueOf(const Spot& place, const Json& value) {
   }
   if (value.is_number_integer()) return ParameterValue(value.get<int64_t>());
   if (value.is_number() && std::isfinite(value.get<double>())) {
-    return ParameterValue(value.get<double>());
+    const double number = value.get<double>();
+    // The JSON reader turns a longer integer into a rounded double.
+    if (number >= kTwoTo63 || number <= -kTwoTo63) {
+      return Wrong(place, fmt::format("{} does not fit into 64 bits with a sign.", value.dump()));
+    }
+    return ParameterValue(number);
   }
   if (value.is_string()) return ParameterValue(value.get<std::string>());
   return Wrong(place, "is no value of a parameter: a number, a text, true or false.");

@@ -298,6 +298,11 @@ TEST(TunerResultsTest, T4OfOtherObjectivesAndValuesThatDoNotFitAreRefused) {
             "line 1, column 38: /results/0/configuration/x: 18446744073709551615 does not fit into "
             "64 bits with a "
             "sign.");
+  for (const char* longer : {"99999999999999999999", "-9223372036854775809"}) {
+    EXPECT_THAT(read(longer, R"(["time"])").message(),
+                testing::HasSubstr("does not fit into 64 bits"))
+        << longer;
+  }
 }
 
 TEST(TunerResultsTest, ResultsOfAnotherKernelNameTheParametersThatDiffer) {

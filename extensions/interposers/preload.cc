@@ -105,6 +105,7 @@ void SayUnusable(const Interposer& interposer, const Status& why, bool records, 
                   "hint: name another one with --db FILE\n",
                   interposer.name, records ? "recorded in it" : "tuned", Printable(why.message())));
   NoteTold(Complaint::kDatabase);
+  if (records) NoteTold(Complaint::kRecording);
 }
 
 void SayUnusableResults(const Interposer& interposer, Output& err) {

@@ -245,8 +245,8 @@ ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
  *
  * Operands start at multiples of alignment_bytes of the problem. gemm and conv do not check it, and
  * misaligned operands are undefined behaviour; attune_run returns ATTUNE_INVALID_ARGUMENT. If c
- * overlaps another operand, the result is unspecified. alpha and beta can be NaN or infinite,
- * except with ATTUNE_I8. */
+ * overlaps another operand, the result is unspecified. ATTUNE_I8 refuses a NaN or infinite alpha or
+ * beta. Other types accept them, and implementations differ in the elements that become NaN. */
 typedef struct attune_arguments {
   size_t struct_size;
   const void* a;      /* gemm: A.  conv forward: x,  backward data: dy, backward weights: x. */

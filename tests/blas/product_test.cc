@@ -1,5 +1,7 @@
 #include "extensions/interposers/blas/product.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace attune::blas {
@@ -89,6 +91,20 @@ TEST(ProductTest, WhatLeavesNoProductIsEmpty) {
   for (GemmCall<float> call : {Gemm(0, 3, 4), Gemm(2, 0, 4), Gemm(2, 3, 0)}) {
     call.lda = call.ldb = call.ldc = 4;
     EXPECT_EQ(Describe(call, product), Verdict::kEmpty);
+  }
+}
+
+TEST(ProductTest, NanAndInfiniteScalarsAreLeftToTheProgram) {
+  Product product;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float scalar : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+    GemmCall<float> alpha = Gemm(2, 3, 4);
+    alpha.alpha = scalar;
+    GemvCall<float> beta = Gemv(5, 3);
+    beta.beta = scalar;
+
+    EXPECT_EQ(Describe(alpha, product), Verdict::kNotFinite);
+    EXPECT_EQ(Describe(beta, product), Verdict::kNotFinite);
   }
 }
 

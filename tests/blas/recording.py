@@ -483,6 +483,18 @@ class Losses(Tests):
         self.assertEqual(process.stderr.count("cannot use the database"), 1, process.stderr)
         self.assertIn("Permission denied", process.stderr)
 
+    def test_an_unusable_database_is_reported_once(self):
+        folder = self.folder / "folder.db"
+        folder.mkdir()
+        empty = self.folder / "empty.db"
+        empty.touch()
+        for database in (folder, empty):
+            process = run(FILES.attune, "--db", database, "blas", "--record", "many", "--",
+                          FILES.caller, "shapes=5")
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(process.stderr.count("cannot use the database"), 1, process.stderr)
+            self.assertNotIn("cannot record the problems", process.stderr)
+
     def test_without_a_database_it_is_told(self):
         process = run(FILES.attune, "blas", "--record", "many", "--", FILES.caller, "shapes=5",
                       variables={"ATTUNE_DB": ""})

@@ -1,5 +1,7 @@
 #include "extensions/interposers/cublas/gemm_call.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "attune/ops/gemm/gemm.h"
@@ -200,6 +202,14 @@ TEST(GemmCallTest, WhatIsInvalidIsLeftToTheLibrary) {
   EXPECT_EQ(OutcomeOf(narrow), Outcome::kInvalid);
   EXPECT_EQ(OutcomeOf(flag), Outcome::kInvalid);
   EXPECT_EQ(OutcomeOf(scalar), Outcome::kInvalid);
+}
+
+TEST(GemmCallTest, AnInfiniteAlphaIsPassed) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  GemmCall call = Gemm(2, 3, 4);
+  call.alpha = &kInfinity;
+
+  EXPECT_EQ(OutcomeOf(call), Outcome::kNotFinite);
 }
 
 TEST(GemmCallTest, AnEmptyProductIsPassed) {

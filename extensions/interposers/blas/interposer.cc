@@ -46,6 +46,9 @@ bool Serve(const interposer::RealSymbol& symbol, Verdict verdict,
     case Verdict::kStrided:
       interposer::the_service.Note(interposer::Outcome::kStrided);
       return false;
+    case Verdict::kNotFinite:
+      interposer::the_service.Note(interposer::Outcome::kNotFinite);
+      return false;
     case Verdict::kInvalid:
       interposer::the_service.Note(interposer::Outcome::kInvalid);
       return false;

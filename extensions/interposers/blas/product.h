@@ -18,9 +18,10 @@ namespace attune::blas {
 // The fate of a call. All but kServe go to the real BLAS untouched.
 enum class Verdict {
   kServe,
-  kEmpty,    // A size is 0 or alpha is 0: no product is left.
-  kStrided,  // gemv with an increment other than 1.
-  kInvalid,  // The real BLAS must call xerbla().
+  kEmpty,      // A size is 0 or alpha is 0: no product is left.
+  kStrided,    // gemv with an increment other than 1.
+  kNotFinite,  // See HasFiniteScalars().
+  kInvalid,    // The real BLAS must call xerbla().
 };
 
 using interposer::Product;
@@ -135,7 +136,7 @@ ATTUNE_BLAS_INLINE Verdict Describe(const GemmCall<T>& call, Product& product) {
   }
   if (call.m == 0 || call.n == 0 || call.k == 0 || call.alpha == 0) return Verdict::kEmpty;
   Fill(call, product);
-  return Verdict::kServe;
+  return interposer::HasFiniteScalars(product.arguments) ? Verdict::kServe : Verdict::kNotFinite;
 }
 
 // y becomes the only column of C.
@@ -152,7 +153,7 @@ ATTUNE_BLAS_INLINE Verdict Describe(const GemvCall<T>& call, Product& product) {
   Fill(GemmCall<T>{call.trans, Transpose::kNo, rows, 1, depth, call.alpha, call.a, call.lda, call.x,
                    depth, call.beta, call.y, rows},
        product);
-  return Verdict::kServe;
+  return interposer::HasFiniteScalars(product.arguments) ? Verdict::kServe : Verdict::kNotFinite;
 }
 
 // A row-major matrix is the column-major storage of its transpose: C^T = op(B)^T op(A)^T.

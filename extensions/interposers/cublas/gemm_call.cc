@@ -157,7 +157,8 @@ Outcome Describe(const GemmCall& call, const HandleState& handle, Product& produ
   if (call.alpha == nullptr || call.beta == nullptr) return Outcome::kInvalid;
   Fill(call, type, math, product);
   product.arguments.queue = QueueOf(handle.stream);
-  return product.arguments.alpha == 0 ? Outcome::kEmpty : Outcome::kServed;
+  if (product.arguments.alpha == 0) return Outcome::kEmpty;
+  return interposer::HasFiniteScalars(product.arguments) ? Outcome::kServed : Outcome::kNotFinite;
 }
 
 int32_t AlignmentOf(const attune_arguments& arguments) {

@@ -14,6 +14,8 @@ const char* Name(Outcome outcome) {
       return "empty";
     case Outcome::kStrided:
       return "strided";
+    case Outcome::kNotFinite:
+      return "with alpha or beta not finite";
     case Outcome::kInvalid:
       return "invalid";
     case Outcome::kScalars:

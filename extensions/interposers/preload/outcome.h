@@ -11,6 +11,7 @@ enum class Outcome {
   kReentrant,  // From a library that was computing for us, or one that calls itself.
   kEmpty,      // A size is 0 or alpha is 0: no product is left.
   kStrided,    // A vector with an increment other than 1.
+  kNotFinite,  // alpha or beta is NaN or infinite: see HasFiniteScalars().
   kInvalid,    // The real function has to say what is wrong.
   kScalars,    // alpha and beta are in the memory of a device.
   kTypes,      // Of operands or of the computation, that no problem of attune has.
@@ -26,7 +27,7 @@ enum class Outcome {
   kFailed,     // There is no run time, or none any more at exit.
   kForked,     // After fork() in the child of a process that has a run time.
 };
-inline constexpr int kOutcomes = 19;
+inline constexpr int kOutcomes = 20;
 
 // As a summary counts them: "empty".
 const char* Name(Outcome outcome);
