@@ -114,4 +114,28 @@ Result<Config> FirstConfig(const SpaceDescription& description, int64_t most_che
   return search.Run(most_checks);
 }
 
+Result<bool> HasConfig(const SpaceDescription& description, const Config& config) {
+  if (config.size() != description.parameters.size()) return false;
+  for (const Parameter& parameter : description.parameters) {
+    const auto given = config.find(parameter.name);
+    if (given == config.end()) return false;
+    const auto value = std::find(parameter.values.begin(), parameter.values.end(), given->second);
+    if (value == parameter.values.end()) return false;
+  }
+  const auto lookup = [&](std::string_view name) -> const ParameterValue* {
+    if (const auto given = config.find(name); given != config.end()) return &given->second;
+    const auto constant = description.constants.find(name);
+    return constant == description.constants.end() ? nullptr : &constant->second;
+  };
+  // A constraint that cannot be evaluated matters only where no other refuses the config.
+  Status failure;
+  for (const Constraint& constraint : description.constraints) {
+    const Result<bool> holds = constraint.holds(lookup);
+    if (holds.ok() && !*holds) return false;
+    if (!holds.ok() && failure.ok()) failure = holds.error();
+  }
+  if (!failure.ok()) return failure;
+  return true;
+}
+
 }  // namespace attune

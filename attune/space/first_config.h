@@ -1,4 +1,4 @@
-// The first config of a space, found without listing the others.
+// The first config of a space, and whether it has a given one, without listing the others.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,9 @@ struct SpaceDescription {
 // that is neither a parameter nor a constant.
 Result<Config> FirstConfig(const SpaceDescription& description,
                            int64_t most_checks = std::numeric_limits<int64_t>::max());
+
+// True if the space that ConfigSpace::Create makes of `description` has `config`. Evaluates each
+// constraint once. The failure of a constraint that cannot be evaluated at `config`.
+Result<bool> HasConfig(const SpaceDescription& description, const Config& config);
 
 }  // namespace attune

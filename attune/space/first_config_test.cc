@@ -50,6 +50,46 @@ TEST(FirstConfigTest, IsTheFirstOfTheListUnderRulesThatTieParameters) {
   }
 }
 
+TEST(HasConfigTest, AgreesWithTheListOfTheSpace) {
+  const std::vector<Parameter> parameters = {Integers("a", {1, 2, 3}), Integers("b", {3, 2, 1})};
+  for (const char* rule : {"a == b", "a + b == 4", "a * b > 1 and a != 3"}) {
+    const SpaceDescription description{parameters, {Rule(rule)}};
+    const auto listed = ConfigSpace::Create(description.parameters, description.constraints);
+    for (int64_t a = 0; a <= 4; ++a) {
+      for (int64_t b = 0; b <= 4; ++b) {
+        const Config config = {{"a", a}, {"b", b}};
+        EXPECT_EQ(*HasConfig(description, config), listed->IndexOf(config).has_value())
+            << rule << " at " << Text(config);
+      }
+    }
+  }
+}
+
+TEST(HasConfigTest, NeedsEveryParameterByItsNameAndType) {
+  const SpaceDescription description{{Integers("a", {1}), Integers("b", {2})}, {}};
+
+  EXPECT_TRUE(*HasConfig(description, {{"a", int64_t{1}}, {"b", int64_t{2}}}));
+  EXPECT_FALSE(*HasConfig(description, {{"a", int64_t{1}}}));
+  EXPECT_FALSE(*HasConfig(description, {{"a", int64_t{1}}, {"c", int64_t{2}}}));
+  EXPECT_FALSE(*HasConfig(description, {{"a", int64_t{1}}, {"b", std::string("2")}}));
+}
+
+TEST(HasConfigTest, AConstraintThatCannotBeEvaluatedIsAnErrorUnlessAnotherRefuses) {
+  const std::vector<Parameter> parameters = {Integers("a", {0, 2}), Integers("b", {4})};
+  const Config zero = {{"a", int64_t{0}}, {"b", int64_t{4}}};
+
+  EXPECT_FALSE(HasConfig({parameters, {Rule("b // a > 0")}}, zero).ok());
+  EXPECT_FALSE(*HasConfig({parameters, {Rule("b // a > 0"), Rule("a > 0")}}, zero));
+}
+
+TEST(HasConfigTest, ConstraintsMayReadConstants) {
+  const SpaceDescription description{
+      {Integers("a", {1, 3})}, {Rule("a < most")}, {{"most", int64_t{3}}}};
+
+  EXPECT_TRUE(*HasConfig(description, {{"a", int64_t{1}}}));
+  EXPECT_FALSE(*HasConfig(description, {{"a", int64_t{3}}}));
+}
+
 TEST(FirstConfigTest, WhatCannotBeEvaluatedIsAnErrorOnlyIfNothingIsValid) {
   const std::vector<Parameter> parameters = {Integers("a", {0, 2}), Integers("b", {4, 3})};
 

@@ -8,6 +8,7 @@
 
 #include "attune/base/status.h"
 #include "attune/ops/batch_norm/batch_norm.h"
+#include "attune/solver/config_checker.h"
 #include "attune/solver/solver.h"
 #include "attune/space/first_config.h"
 #include "backends/host/batch_norm/batch_norm_executable.h"
@@ -88,7 +89,7 @@ Plan PlanOf(const BatchNorm& norm, const Config& config, IsaLevel level) {
   return plan;
 }
 
-class BatchNormSolver final : public Solver {
+class BatchNormSolver final : public Solver, public ConfigChecker {
  public:
   explicit BatchNormSolver(const OperatorResources& resources)
       : resources_(resources),
@@ -119,6 +120,11 @@ class BatchNormSolver final : public Solver {
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
     return FirstConfig(Describe(problem.Get<BatchNorm>()));
+  }
+
+  Result<bool> HasConfig(const Problem& problem, const Config& config,
+                         const Target&) const override {
+    return attune::HasConfig(Describe(problem.Get<BatchNorm>()), config);
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/ops/conv/conv.h"
+#include "attune/solver/config_checker.h"
 #include "attune/space/first_config.h"
 #include "backends/host/conv/conv_form.h"
 #include "backends/host/conv/tap_conv.h"
@@ -208,7 +209,7 @@ class GradientExecutable final : public Executable {
   WeightGradient gradient_;
 };
 
-class DirectConvSolver final : public Solver {
+class DirectConvSolver final : public Solver, public ConfigChecker {
  public:
   DirectConvSolver(ThreadPool& pool, IsaLevel level)
       : pool_(pool), kernels_(MicroKernelsFor(level)) {}
@@ -249,6 +250,11 @@ class DirectConvSolver final : public Solver {
   // Serves first calls, for which listing the whole space would be two fifths of the work.
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     return FirstConfig(Describe(problem.Get<Conv>(), kernels_, ThreadsOn(target)));
+  }
+
+  Result<bool> HasConfig(const Problem& problem, const Config& config,
+                         const Target& target) const override {
+    return attune::HasConfig(Describe(problem.Get<Conv>(), kernels_, ThreadsOn(target)), config);
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {

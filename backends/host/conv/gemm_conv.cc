@@ -10,6 +10,7 @@
 
 #include "attune/ops/conv/conv.h"
 #include "attune/problem/problem.h"
+#include "attune/solver/config_checker.h"
 #include "attune/space/first_config.h"
 #include "backends/host/conv/gemm_conv_executable.h"
 #include "backends/host/conv/gemm_conv_plan.h"
@@ -68,7 +69,7 @@ std::vector<ParameterValue> ThreadValues(int most) {
 // A plan lists its products, up to one for each output row: 128 MiB at this limit.
 constexpr int64_t kMostUnits = int64_t{1} << 22;
 
-class GemmConvSolver final : public Solver {
+class GemmConvSolver final : public Solver, public ConfigChecker {
  public:
   GemmConvSolver(GemmConvKind kind, const Solver& gemm, ThreadPool& pool)
       : kind_(kind), gemm_(gemm), pool_(pool) {
@@ -124,6 +125,11 @@ class GemmConvSolver final : public Solver {
 
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     return FirstConfig({ParametersOf(problem.Get<Conv>(), target), {}});
+  }
+
+  Result<bool> HasConfig(const Problem& problem, const Config& config,
+                         const Target& target) const override {
+    return attune::HasConfig({ParametersOf(problem.Get<Conv>(), target), {}}, config);
   }
 
   // Both have the parameter `threads`, which is all that this depends on.

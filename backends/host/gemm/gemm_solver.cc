@@ -40,6 +40,11 @@ Result<Config> GemmSolver::DefaultConfig(const Problem& problem, const Target& t
   return FirstConfig(Describe(problem.Get<Gemm>(), target));
 }
 
+Result<bool> GemmSolver::HasConfig(const Problem& problem, const Config& config,
+                                   const Target& target) const {
+  return attune::HasConfig(Describe(problem.Get<Gemm>(), target), config);
+}
+
 Result<std::unique_ptr<Executable>> GemmSolver::Load(const Artifact&, const Problem& problem,
                                                      const Config& config, Device& device) const {
   ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, device.target()));

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "attune/ops/gemm/gemm.h"
+#include "attune/solver/config_checker.h"
 #include "attune/solver/solver.h"
 #include "backends/host/gemm/gemm_executable.h"
 
 namespace attune::host {
 
 // A solver without anything to compile, for products whose A, B and C are all f32 or all f64.
-class GemmSolver : public Solver {
+class GemmSolver : public Solver, public ConfigChecker {
  public:
   const SolverId& id() const final { return id_; }
   const SolverTraits& traits() const final { return traits_; }
@@ -20,6 +21,8 @@ class GemmSolver : public Solver {
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const final;
   // Serves first calls, for which listing the whole space would be most of the work.
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const final;
+  Result<bool> HasConfig(const Problem& problem, const Config& config,
+                         const Target& target) const final;
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const final {
     return BuildRecipe{};
   }

@@ -7,6 +7,7 @@
 
 #include "attune/base/status.h"
 #include "attune/ops/softmax/softmax.h"
+#include "attune/solver/config_checker.h"
 #include "attune/solver/solver.h"
 #include "attune/space/first_config.h"
 #include "backends/host/operators.h"
@@ -109,7 +110,7 @@ class SoftmaxExecutable final : public Executable {
   ThreadPool& pool_;
 };
 
-class SoftmaxSolver final : public Solver {
+class SoftmaxSolver final : public Solver, public ConfigChecker {
  public:
   explicit SoftmaxSolver(const OperatorResources& resources)
       : resources_(resources),
@@ -138,6 +139,11 @@ class SoftmaxSolver final : public Solver {
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
     return FirstConfig(Describe(problem.Get<Softmax>()));
+  }
+
+  Result<bool> HasConfig(const Problem& problem, const Config& config,
+                         const Target&) const override {
+    return attune::HasConfig(Describe(problem.Get<Softmax>()), config);
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
