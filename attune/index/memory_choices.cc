@@ -88,6 +88,8 @@ void MemoryChoices::Add(const Problem& problem, IndexedChoice choice) {
 }
 
 Result<std::vector<IndexedChoice>> MemoryChoices::Find(const Problem& problem) const {
+  // Most overlays of an index are empty, and a key takes longer than all the rest.
+  if (problem_count() == 0) return std::vector<IndexedChoice>();
   const Fingerprint key = KeyOf(problem);
   const std::shared_lock lock(contents_->mutex);
   const auto found = contents_->entries.find(key);
@@ -97,10 +99,11 @@ Result<std::vector<IndexedChoice>> MemoryChoices::Find(const Problem& problem) c
 
 Result<std::vector<Neighbour>> MemoryChoices::Nearest(const Problem& problem, size_t limit,
                                                       double max_distance) const {
+  std::vector<Neighbour> neighbours;
+  if (problem_count() == 0) return neighbours;
   const std::string family = FamilyOf(problem);
   const Fingerprint own_key = KeyOf(problem);
   const Position position = PositionOf(problem);
-  std::vector<Neighbour> neighbours;
   const std::shared_lock lock(contents_->mutex);
   const auto members = contents_->families.find(family);
   if (members == contents_->families.end()) return neighbours;
