@@ -68,16 +68,21 @@ HostFallback::HostFallback(const Backend& host, Device& device, bool ieee_specia
     : host_(host),
       device_(device),
       ieee_special_values_(ieee_special_values),
-      processor_(host.Open("cpu")) {}
+      processor_(host.Open("cpu")),
+      because_(fmt::format("Nothing that computes it on {} is compiled yet: the processor does, on "
+                           "copies of the operands.",
+                           Text(device.target()))) {}
 
 std::optional<Candidate> HostFallback::For(const Problem& problem) const {
   if (!processor_.ok()) return std::nullopt;
   const Target& target = (*processor_)->target();
   for (const auto& solver : host_.solvers()) {
     const SolverTraits& traits = solver->traits();
+    // The refusals of others are sentences, which a caller would wait for.
+    if (!traits.instant || traits.operator_name != OperatorName(problem)) continue;
     const bool is_unwanted = ieee_special_values_ && problem.op().PromisesSpecialValues() &&
                              !solver->KeepsSpecialValues(problem);
-    if (!traits.instant || is_unwanted || !solver->IsApplicable(problem, target).ok()) continue;
+    if (is_unwanted || !solver->IsApplicable(problem, target).ok()) continue;
     auto config = solver->DefaultConfig(problem, target);
     if (config.ok()) return Candidate{solver->id(), *std::move(config)};
   }
@@ -94,13 +99,6 @@ Result<std::unique_ptr<Executable>> HostFallback::Load(const Problem& problem,
                           solver->Load(Artifact{}, problem, candidate.config, **processor_));
   return std::unique_ptr<Executable>(
       std::make_unique<CopyingExecutable>(problem, device_, **processor_, std::move(executable)));
-}
-
-std::string HostFallback::because() const {
-  return fmt::format(
-      "Nothing that computes it on {} is compiled yet: the processor does, on copies of the "
-      "operands.",
-      Text(device_.target()));
 }
 
 }  // namespace attune

@@ -23,13 +23,14 @@ class HostFallback final : public Fallback {
   std::optional<Candidate> For(const Problem& problem) const override;
   Result<std::unique_ptr<Executable>> Load(const Problem& problem,
                                            const Candidate& candidate) override;
-  std::string because() const override;
+  std::string because() const override { return because_; }
 
  private:
   const Backend& host_;
   Device& device_;
   const bool ieee_special_values_;
   const Result<std::unique_ptr<Device>> processor_;
+  const std::string because_;
 };
 
 }  // namespace attune
