@@ -15,6 +15,7 @@
 #include "attune/dispatch/forced_choice.h"
 #include "attune/dispatch/plan.h"
 #include "attune/dispatch/policy.h"
+#include "attune/dispatch/ranking.h"
 #include "attune/dispatch/time_predictor.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"
@@ -61,19 +62,6 @@ struct DispatchOptions {
   double creation_share = 0.3;
 };
 
-// What can serve a problem.
-struct Decision {
-  // Preferred first. Never empty, but by Breadth::kReady where nothing is ready.
-  std::vector<Option> options;
-  // By Breadth::kReady alone: the default, or the choice of a neighbour, may be of a solver that
-  // was not asked, because it is slow.
-  bool is_provisional = false;
-  // The first one is forced or rests on a record of this target, or such a record is left out after
-  // a fork, or from a capture, alone.
-  bool is_tuned = false;
-  std::vector<std::string> skipped;  // Records that cannot be used here, and why.
-};
-
 // A plan, and what should replace it.
 struct Serving {
   // Its failure says so if nothing can serve before the background has compiled something.
@@ -99,24 +87,6 @@ struct LoadOutcome {
 // needs more than somebody's limit.
 bool Refutes(const Status& failure, const Option& option);
 
-// How far Decide looks.
-enum class Breadth {
-  // As kEnough, but solvers that are slow to create are not even asked whether they apply, unless
-  // records of the problem itself name them: some take half a millisecond to list their parameters.
-  kReady,
-  kEnough,      // Until something that is ready at once stands behind the preferred option.
-  kEverything,  // Every solver that applies, by its default.
-};
-
-// How much a Serve may do in its thread.
-enum class Haste {
-  // Nothing is compiled, but for a forced choice. Where nothing is ready, what only has to be
-  // created or loaded serves, then the fallback.
-  kAtOnce,
-  kUnlessStuck,  // As kAtOnce, but compiles where nothing at all could serve.
-  kPatient,      // Whatever the preferred option takes.
-};
-
 // What a call would get now.
 struct Expectation {
   std::optional<Option> option;  // Nothing: it would fail, because something has to be compiled.
@@ -139,6 +109,13 @@ class Dispatcher {
                           uint64_t workspace_limit_bytes, Breadth breadth,
                           Launches launches = Launches::kExecuted) const;
 
+  // Looks `problem` up once, for every Rank(). Borrows `choices`.
+  Ranking Look(const Problem& problem, const ChoiceSource& choices, uint64_t workspace_limit_bytes,
+               Launches launches = Launches::kExecuted) const;
+  // Makes ranking.decision that of Decide(), which is Look() and Rank(). Does nothing if it has
+  // that breadth.
+  Status Rank(Ranking& ranking, Breadth breadth) const;
+
   // True if making `candidate` ready calls a compiler in this process.
   bool Compiles(const Candidate& candidate) const;
 
@@ -152,6 +129,9 @@ class Dispatcher {
   Result<Serving> Serve(const Problem& problem, const ChoiceSource& choices,
                         uint64_t workspace_limit_bytes, Haste haste,
                         Launches launches = Launches::kExecuted) const;
+
+  // The same by what was looked up, which is ranked further if nothing that is ready serves.
+  Result<Serving> Serve(Ranking& ranking, Haste haste) const;
 
   // Makes one option ready, whatever that takes; compiles if it has to, and says so in `outcome`.
   // kResourceExhausted if it needs more workspace than the limit.
@@ -179,31 +159,36 @@ class Dispatcher {
   const DispatchParts& parts() const { return parts_; }
 
  private:
-  struct Draft;
-
   // Whether creating it takes no longer than a caller may be kept, if nothing has to be compiled.
   bool IsQuickOnceBuilt(const Option& option) const;
 
-  Status AddForced(Draft& draft) const;
-  // What the choice's candidate and its default together are worth here.
+  // Adds options as far as ranking.breadth says; the reason if there must be one and is none.
+  Status AddOptions(Ranking& ranking) const;
+  Status WhyNoOption(const Ranking& ranking) const;
+  // REQUIRES: a choice is forced.
+  Status AddForced(Ranking& ranking) const;
+  // The validity of the choice's candidate and its default together.
   Judgement JudgeChoice(const IndexedChoice& choice) const;
-  void AddRecords(Draft& draft) const;
-  void AddRanking(Draft& draft, const IndexedChoice& choice, Origin origin,
+  Judgement Judge(const IndexedChoice& choice, const RankedCandidate& ranked) const;
+  void AddRecords(Ranking& ranking) const;
+  void AddRanking(Ranking& ranking, const IndexedChoice& choice, Origin origin,
                   const std::string& because) const;
-  void AddNeighbours(Draft& draft) const;
-  void AddPredicted(Draft& draft) const;
-  // Whose default serves where nothing is known; null if nobody applies.
-  const Solver* FirstAsked(const Draft& draft) const;
-  void AddDefaults(Draft& draft) const;
-  bool AddDefault(Draft& draft, const Solver& solver) const;
+  Result<std::vector<NearChoice>> FindNear(const Ranking& ranking) const;
+  void AddNeighbours(Ranking& ranking) const;
+  void AddNearChoice(Ranking& ranking, const NearChoice& near) const;
+  void AddPredicted(Ranking& ranking) const;
+  // The solver whose default serves where nothing is known; null if none applies.
+  const Solver* FirstAsked(const Ranking& ranking) const;
+  void AddDefaults(Ranking& ranking) const;
+  bool AddDefault(Ranking& ranking, const Solver& solver) const;
   // Adds the default of a solver that is not instant if its code is loaded for another problem.
-  bool AddLoadedDefault(Draft& draft, const Solver& solver) const;
+  bool AddLoadedDefault(Ranking& ranking, const Solver& solver) const;
   // Builds and loads a candidate, or takes code that is loaded.
   Result<std::unique_ptr<Executable>> LoadExecutable(const Problem& problem, const Option& option,
                                                      const Solver& solver,
                                                      LoadOutcome& outcome) const;
   // False if it is out of scope, above the limit, of no use after a fork or in a graph, or known.
-  bool Add(Draft& draft, Option option) const;
+  bool Add(Ranking& ranking, Option option) const;
   bool RunsHere(const Candidate& candidate) const { return WhyNotHere(candidate).ok(); }
   // kFailedPrecondition after a fork, kResourceExhausted if it needs more threads than allowed.
   Status WhyNotHere(const Candidate& candidate) const;
@@ -213,7 +198,8 @@ class Dispatcher {
   Status IsApplicable(const Problem& problem, const Solver& solver) const;
   // Threads of this process that `candidate` uses; 1 on other devices.
   int64_t ThreadsOf(const Candidate& candidate) const;
-  // The target with the largest thread count that is allowed and that config spaces have.
+  // The target; on the host, with the largest thread count that is allowed and that config spaces
+  // have.
   Target AllowedTarget() const;
   // The default config of `solver` for the allowed number of threads. After a fork, the first
   // config that can run then; kFailedPrecondition if there is none. REQUIRES: it applies to
@@ -229,12 +215,13 @@ class Dispatcher {
   bool IsUnwanted(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
-  // The same, and none that only the device lists.
-  Status IsInSpace(const Problem& problem, const Candidate& candidate) const;
+  // Ok if the space of its solver, which applies, has its parameters.
+  Status IsInSpace(const Problem& problem, const Candidate& candidate, const Solver& solver) const;
   // As Fits, for what was tried on other problems: what only the device lists, which checks shapes
   // itself, needs operands that are aligned as those may have been, unless its solver checks that,
   // too. kUnsupported if not Solver::ServesUntried.
   Status FitsUntried(const Problem& problem, const Candidate& candidate) const;
+  Result<bool> HasConfig(const Problem& problem, const Config& config, const Solver& solver) const;
   const Solver* SolverOf(const Candidate& candidate) const;
   // Ok if the system can provide the workspace of `candidate`.
   Status CheckWorkspace(const Candidate& candidate, uint64_t needed_bytes) const;
@@ -247,6 +234,7 @@ class Dispatcher {
   // Serves by the first of those that wait, as far as they may be waited for.
   bool TrySlow(bool may_compile, Attempt& attempt) const;
   bool TryFallback(Attempt& attempt) const;
+  Result<Serving> ServeSlowly(bool is_forced, Attempt& attempt) const;
   std::optional<Option> FallbackFor(const Problem& problem) const;
   Status FailureOf(const Attempt& attempt) const;
   // A serving that fails until the background has compiled the preferred option.
@@ -260,6 +248,7 @@ class Dispatcher {
 
   const DispatchParts parts_;
   const DispatchOptions options_;
+  const Target allowed_target_;
   const bool device_fails_at_exit_;
   const std::unique_ptr<Builder> builder_;
 };

@@ -16,6 +16,15 @@ enum class MissPolicy {
 std::string_view Name(MissPolicy policy);  // "never", "record", "deferred", "inline".
 std::optional<MissPolicy> ParseMissPolicy(std::string_view name);
 
+// How much a miss may do in the thread of its call.
+enum class Haste {
+  // Nothing is compiled, but for a forced choice. Where nothing is ready, what only has to be
+  // created or loaded serves, then the fallback.
+  kAtOnce,
+  kUnlessStuck,  // As kAtOnce, but compiles where nothing at all could serve.
+  kPatient,      // Whatever the preferred option takes.
+};
+
 enum class Scope {
   kAll,
   kDynamic,  // Solvers of which one build serves every size.

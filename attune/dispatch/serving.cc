@@ -15,6 +15,10 @@ namespace {
 constexpr double kLastResortFlopsPerNs = 0.5;
 constexpr double kLongestStandInNs = 20e6;
 
+Breadth FirstBreadth(Haste haste) {
+  return haste == Haste::kPatient ? Breadth::kEnough : Breadth::kFirst;
+}
+
 Status StatusOf(const Failure& build) {
   if (build.kind == FailureKind::kOutOfMemory) return ResourceExhausted(build.message);
   if (build.kind == FailureKind::kNotApplicable) return Unsupported(build.message);
@@ -143,32 +147,41 @@ bool Dispatcher::Yields(const Attempt& attempt) const {
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste,
                                   Launches launches) const {
-  const Breadth breadth = haste == Haste::kPatient ? Breadth::kEnough : Breadth::kReady;
-  ATTUNE_ASSIGN_OR_RETURN(const Decision first,
-                          Decide(problem, choices, workspace_limit_bytes, breadth, launches));
-  Attempt attempt{problem, workspace_limit_bytes, haste, launches};
-  attempt.serving.is_tuned = first.is_tuned;
-  attempt.serving.skipped = first.skipped;
-  if (TryReady(first, attempt)) return std::move(attempt.serving);
+  Ranking ranking = Look(problem, choices, workspace_limit_bytes, launches);
+  return Serve(ranking, haste);
+}
+
+Result<Serving> Dispatcher::Serve(Ranking& ranking, Haste haste) const {
+  ATTUNE_RETURN_IF_ERROR(Rank(ranking, FirstBreadth(haste)));
+  const Decision& decision = ranking.decision;
+  Attempt attempt{ranking.problem, ranking.workspace_limit_bytes, haste, ranking.launches};
+  attempt.serving.is_tuned = decision.is_tuned;
+  attempt.serving.skipped = decision.skipped;
+  const bool default_is_best = options_.known_only && decision.is_tuned && decision.options.empty();
+  const bool is_forced = !decision.options.empty() && decision.options.front().fails_closed();
+  if (TryReady(decision, attempt)) return std::move(attempt.serving);
   if (Yields(attempt)) return attempt.failure;
-  if (options_.known_only && first.is_tuned && first.options.empty()) return DefaultIsBest(attempt);
-  const bool is_forced = !first.options.empty() && first.options.front().fails_closed();
-  if (!is_forced) {
-    // What was at hand needs more workspace, say, or its library is broken.
-    ATTUNE_ASSIGN_OR_RETURN(
-        const Decision everything,
-        Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything, launches));
-    if (TryReady(everything, attempt)) return std::move(attempt.serving);
+  if (default_is_best) return DefaultIsBest(attempt);
+  // The ready options need more workspace, say, or their library is broken.
+  const bool has_more_records = ranking.is_cut;
+  for (const Breadth breadth : {Breadth::kReady, Breadth::kEverything}) {
+    if (is_forced || (breadth == Breadth::kReady && !has_more_records)) continue;
+    ATTUNE_RETURN_IF_ERROR(Rank(ranking, breadth));
+    if (TryReady(decision, attempt)) return std::move(attempt.serving);
     if (Yields(attempt)) return attempt.failure;
   }
-  const bool may_leave_it = options_.known_only && !is_forced && haste == Haste::kAtOnce;
+  return ServeSlowly(is_forced, attempt);
+}
+
+// Nothing is ready: better late than never.
+Result<Serving> Dispatcher::ServeSlowly(bool is_forced, Attempt& attempt) const {
+  const bool may_leave_it = options_.known_only && !is_forced && attempt.haste == Haste::kAtOnce;
   if (may_leave_it && !attempt.slow.empty()) return NotReady(attempt);
-  // Nothing is ready: better late than never.
   if (TrySlow(is_forced, attempt)) return std::move(attempt.serving);
   if (Yields(attempt)) return attempt.failure;
   if (attempt.slow.empty()) return FailureOf(attempt);
   if (TryFallback(attempt)) return std::move(attempt.serving);
-  if (haste == Haste::kAtOnce) return Unbuilt(attempt);
+  if (attempt.haste == Haste::kAtOnce) return Unbuilt(attempt);
   if (TrySlow(true, attempt)) return std::move(attempt.serving);
   return FailureOf(attempt);
 }
