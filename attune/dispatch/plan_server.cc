@@ -21,14 +21,33 @@ std::chrono::nanoseconds TimeUntil(int64_t deadline_ns) {
   return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
 }
 
-MissReason ReasonOf(const Serving& serving, const Option& option) {
-  const bool rests_on_evidence =
-      option.origin == Origin::kForced || option.origin == Origin::kMeasured;
-  if (serving.is_tuned && rests_on_evidence && !serving.is_stand_in) return MissReason::kFirstCall;
-  // After a fork, or under a limit, a record may be valid and of no use.
-  if (serving.is_tuned && serving.is_stand_in) return MissReason::kNotReady;
-  const bool has_records = serving.is_tuned || !serving.skipped.empty();
-  return has_records ? MissReason::kStale : MissReason::kUnrecorded;
+MissOutcome OutcomeOf(const Result<Serving>& serving) {
+  if (serving.ok()) {
+    const Status& failure = serving->plan->failure();
+    if (failure.ok()) return MissOutcome::kServed;
+    return failure.code() == StatusCode::kNotFound ? MissOutcome::kLeft : MissOutcome::kUnbuilt;
+  }
+  const StatusCode code = serving.error().code();
+  if (code == StatusCode::kNotFound) return MissOutcome::kUnknown;
+  return code == StatusCode::kResourceExhausted ? MissOutcome::kNoResources
+                                                : MissOutcome::kImpossible;
+}
+
+MissFacts FactsOf(const Result<Serving>& serving, Launches launches) {
+  MissFacts facts;
+  facts.outcome = OutcomeOf(serving);
+  facts.launches = launches;
+  if (!serving.ok()) return facts;
+  facts.is_tuned = serving->is_tuned;
+  facts.is_stand_in = serving->is_stand_in;
+  facts.has_skipped_records = !serving->skipped.empty();
+  if (facts.outcome == MissOutcome::kServed) facts.origin = serving->plan->option().origin;
+  return facts;
+}
+
+MissRules RulesOf(const ServerOptions& options, const ServerHooks& hooks, bool yields) {
+  return {options.policy, options.deterministic, hooks.tune != nullptr, hooks.record != nullptr,
+          yields};
 }
 
 PlanKey KeyOfCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
@@ -82,6 +101,7 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       substitutes_(SubstitutesOf(parts, dispatch)),
       options_(options),
       hooks_(std::move(hooks)),
+      rules_(RulesOf(options_, hooks_, dispatcher_.yields())),
       totals_(std::make_unique<Totals>()),
       claims_(16 * kMaxQueued),
       cache_(options.max_plans),
@@ -164,8 +184,13 @@ Plan* PlanServer::FindOrMakeLimited(const Problem& problem, uint64_t workspace_l
   if (Plan* frugal = FindOrMakeFrugal(problem, workspace_limit_bytes)) return frugal;
   return FindOrMakeApart(KeyOfApart(problem, workspace_limit_bytes, Apart::kLimited), [&] {
     totals_->misses.fetch_add(1, std::memory_order_relaxed);
-    if (GuestThread::MayGoOn()) AfterFailure(problem, why, Launches::kExecuted, false);
-    return std::make_unique<Plan>(problem, workspace_limit_bytes, why);
+    auto plan = std::make_unique<Plan>(problem, workspace_limit_bytes, why);
+    if (GuestThread::MayGoOn()) {
+      const MissDecision decision = DecideMiss(rules_, {.outcome = MissOutcome::kNoResources});
+      Report(problem, *plan, nullptr, decision);
+      Follow(nullptr, problem, decision);
+    }
+    return plan;
   });
 }
 
@@ -182,13 +207,21 @@ Result<Serving> PlanServer::ServeFrugally(const Problem& problem,
   return serving;
 }
 
+PlanServer::Looked PlanServer::Look(const Problem& problem, uint64_t workspace_limit_bytes,
+                                    Launches launches) const {
+  auto choices = hooks_.choices();
+  Ranking ranking = dispatcher_.Look(problem, *choices, workspace_limit_bytes, launches);
+  return {std::move(choices), std::move(ranking)};
+}
+
 Result<Serving> PlanServer::Serve(const Problem& problem, uint64_t workspace_limit_bytes,
-                                  Launches launches) {
+                                  Launches launches, std::optional<Looked>& looked) {
   auto serving = [&]() -> Result<Serving> {
     const ForkGate gate;
     const bool is_refused = ExitGate::IsClosed() && dispatcher_.device_fails_at_exit();
     if (is_refused || IsLeftBehind()) return ProcessExits();
-    return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
+    if (!looked.has_value()) looked.emplace(Look(problem, workspace_limit_bytes, launches));
+    return dispatcher_.Serve(looked->ranking, HasteOf(rules_));
   }();
   // A plan that exceeds the workspace of the caller is for the caller to change.
   const bool is_limited = !serving.ok() &&
@@ -253,21 +286,22 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
                            uint64_t workspace_limit_bytes, Launches launches) {
   const int64_t begin_ns = options_.now_ns();
   last_miss_ns_.store(begin_ns, std::memory_order_relaxed);
-  const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr &&
-                           launches == Launches::kExecuted;
-  const bool was_told = tunes_first && TuneFirst(problem, workspace_limit_bytes);
-  auto serving = Serve(problem, workspace_limit_bytes, launches);
-  if (!serving.ok()) {
-    slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
-    AfterFailure(problem, serving.error(), launches, was_told);
-  } else {
+  std::optional<Looked> looked;
+  const bool was_told =
+      TunesFirst(rules_, launches) && TuneFirst(problem, workspace_limit_bytes, looked);
+  auto serving = Serve(problem, workspace_limit_bytes, launches, looked);
+  MissFacts facts = FactsOf(serving, launches);
+  if (serving.ok()) {
     slot->Publish(std::move(serving->plan));
     if (hooks_.made != nullptr) hooks_.made();
-    Note(*slot, problem, *serving);
-    const bool should_tune =
-        MayTune(problem, launches, !was_told && TellMissed(problem, serving->is_tuned));
-    Later(slot, problem, *serving, should_tune);
+  } else {
+    slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
   }
+  facts.wants_tuning =
+      !was_told && MayWantTuning(facts.outcome) && TellMissed(problem, facts.is_tuned);
+  const MissDecision decision = DecideMiss(rules_, facts);
+  Report(problem, *slot->current(), serving.ok() ? &*serving : nullptr, decision);
+  Follow(slot, problem, decision);
   const int64_t end_ns = options_.now_ns();
   last_miss_ns_.store(end_ns, std::memory_order_relaxed);
   totals_->misses.fetch_add(1, std::memory_order_relaxed);
@@ -283,13 +317,13 @@ std::chrono::nanoseconds PlanServer::HoldOf(int64_t pushed_ns) const {
 
 // Under another key the same problem may be in the hands of another thread: then this one waits for
 // it, too.
-bool PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes) {
-  const auto decision =
-      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kReady);
-  if (!decision.ok()) return false;
-  if (TellMissed(problem, decision->is_tuned) && claims_.ClaimOrAwait(KeyOf(problem))) {
-    TuneNow(problem);
-  }
+bool PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes,
+                           std::optional<Looked>& looked) {
+  looked.emplace(Look(problem, workspace_limit_bytes, Launches::kExecuted));
+  if (!dispatcher_.Rank(looked->ranking, Breadth::kFirst).ok()) return false;
+  if (!TellMissed(problem, looked->ranking.decision.is_tuned)) return true;
+  looked.reset();
+  if (claims_.ClaimOrAwait(KeyOf(problem))) TuneNow(problem);
   return true;
 }
 
@@ -297,78 +331,43 @@ bool PlanServer::TellMissed(const Problem& problem, bool is_tuned) const {
   return hooks_.missed == nullptr ? !is_tuned : hooks_.missed(problem, is_tuned);
 }
 
-bool PlanServer::MayTune(const Problem& problem, Launches launches, bool should_tune) {
-  if (!should_tune || launches == Launches::kExecuted) return should_tune;
-  const bool tunes =
-      options_.policy == MissPolicy::kInline || options_.policy == MissPolicy::kDeferred;
-  if (!tunes || hooks_.tune == nullptr || options_.deterministic) return false;
-  totals_->tunings_put_off.fetch_add(1, std::memory_order_relaxed);
-  Tell(
-      ServerEvent::kSkipped, problem, nullptr,
-      "It is not tuned while the queue of the call is captured; the next call outside of a capture "
-      "is a miss again.");
-  return false;
-}
-
-void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Serving& serving) {
-  totals_->skipped_records.fetch_add(serving.skipped.size(), std::memory_order_relaxed);
-  if (serving.has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
-  for (const auto* reasons : {&serving.skipped, &serving.failures}) {
-    for (const std::string& reason : *reasons) {
-      Tell(ServerEvent::kSkipped, problem, nullptr, reason);
+void PlanServer::Report(const Problem& problem, const Plan& plan, const Serving* serving,
+                        const MissDecision& decision) {
+  if (serving != nullptr) {
+    totals_->skipped_records.fetch_add(serving->skipped.size(), std::memory_order_relaxed);
+    if (serving->has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
+    for (const auto* reasons : {&serving->skipped, &serving->failures}) {
+      for (const std::string& reason : *reasons) {
+        Tell(ServerEvent::kSkipped, problem, nullptr, reason);
+      }
     }
   }
-  const Plan& plan = *slot.current();
+  totals_->misses_by_reason[static_cast<size_t>(decision.reason)].fetch_add(
+      1, std::memory_order_relaxed);
+  if (decision.reason == MissReason::kFailed) {
+    totals_->failures.fetch_add(1, std::memory_order_relaxed);
+  }
   if (!plan.failure().ok()) {
-    const bool is_left = plan.failure().code() == StatusCode::kNotFound;
-    const MissReason left = serving.is_stand_in ? MissReason::kNotReady : MissReason::kFirstCall;
-    CountReason(is_left ? left : MissReason::kFailed);
     Tell(ServerEvent::kMiss, problem, nullptr, plan.failure().message());
     return;
   }
   const Option& option = plan.option();
-  CountReason(ReasonOf(serving, option));
   totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
       1, std::memory_order_relaxed);
   Tell(ServerEvent::kMiss, problem, &option.candidate, option.because);
 }
 
-void PlanServer::AfterFailure(const Problem& problem, const Status& failure, Launches launches,
-                              bool was_told) {
-  Tell(ServerEvent::kMiss, problem, nullptr, failure.message());
-  // The caller has an implementation of its own, and is served once there is a record.
-  const bool is_unknown = failure.code() == StatusCode::kNotFound;
-  CountReason(is_unknown ? MissReason::kUnrecorded : MissReason::kFailed);
-  // Records the problem, so that a list includes it. Does not tune it, which would need even more
-  // resources.
-  const bool is_left = failure.code() == StatusCode::kResourceExhausted && dispatcher_.yields();
-  if (is_left) return LearnLater(problem, false);
-  if (!is_unknown) return;
-  LearnLater(problem, MayTune(problem, launches, !was_told && TellMissed(problem, false)));
-}
-
-void PlanServer::CountReason(MissReason reason) {
-  totals_->misses_by_reason[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
-  if (reason == MissReason::kFailed) totals_->failures.fetch_add(1, std::memory_order_relaxed);
-}
-
-Haste PlanServer::haste() const {
-  if (options_.deterministic) return Haste::kPatient;
-  return options_.policy == MissPolicy::kInline ? Haste::kUnlessStuck : Haste::kAtOnce;
-}
-
-void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-                       const Serving& serving, bool should_tune) {
-  if (serving.is_stand_in && !options_.deterministic) ImproveLater(slot);
-  LearnLater(problem, should_tune);
-}
-
-void PlanServer::LearnLater(const Problem& problem, bool should_tune) {
-  // A list is to have every problem of the program, also those that were tuned before.
-  if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) Record(problem);
-  // What could not be swapped in would be tuned for nobody.
-  const bool tunes = options_.policy == MissPolicy::kDeferred && !options_.deterministic;
-  if (tunes && should_tune) TuneLater(problem);
+void PlanServer::Follow(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
+                        const MissDecision& decision) {
+  if (decision.tuning == MissDecision::Tuning::kPutOff) {
+    totals_->tunings_put_off.fetch_add(1, std::memory_order_relaxed);
+    Tell(ServerEvent::kSkipped, problem, nullptr,
+         "It is not tuned while the queue of the call is captured; the next call outside of a "
+         "capture is a miss again.");
+  }
+  if (decision.improves && slot != nullptr) ImproveLater(slot);
+  if (decision.records) Record(problem);
+  if (decision.tuning == MissDecision::Tuning::kInBackground) TuneLater(problem);
 }
 
 bool PlanServer::TuneNow(const Problem& problem) {
@@ -387,7 +386,8 @@ bool PlanServer::TuneNow(const Problem& problem) {
 }
 
 void PlanServer::TuneLater(const Problem& problem) {
-  if (hooks_.tune == nullptr || !claims_.Claim(KeyOf(problem))) return;
+  const Fingerprint key = KeyOf(problem);
+  if (!claims_.Claim(key)) return;
   const bool queued = tunings_.Push([this, problem] {
     if (!TuneNow(problem)) return;
     for (const auto& slot : cache_.AllSlots()) {
@@ -396,7 +396,7 @@ void PlanServer::TuneLater(const Problem& problem) {
     }
   });
   if (queued) return;
-  claims_.GiveUp(KeyOf(problem));
+  claims_.GiveUp(key);
   totals_->tunings_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -443,11 +443,10 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
   const Launches launches = LaunchesOf(slot, *plan);
   std::vector<Candidate> failed;
   Status failure;
+  Looked looked = Look(plan->problem(), plan->workspace_limit_bytes(), launches);
   for (const Breadth breadth : {Breadth::kEnough, Breadth::kEverything}) {
-    const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(),
-                                             plan->workspace_limit_bytes(), breadth, launches);
-    if (!decision.ok()) return false;
-    for (const Option& option : decision->options) {
+    if (!dispatcher_.Rank(looked.ranking, breadth).ok()) return false;
+    for (const Option& option : looked.ranking.decision.options) {
       const bool serves = plan->failure().ok() && plan->option().candidate == option.candidate &&
                           plan->option().origin == option.origin;
       if (serves) return false;
@@ -477,9 +476,9 @@ Status PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) 
     Tell(ServerEvent::kSkipped, plan.problem(), &option.candidate, better.error().message());
     if (Refutes(better.error(), option)) {
       totals_->skipped_records.fetch_add(1, std::memory_order_relaxed);
-      const bool tunes =
-          options_.policy == MissPolicy::kDeferred && LaunchesOf(slot, plan) == Launches::kExecuted;
-      if (tunes) TuneLater(plan.problem());
+      const MissDecision decision =
+          DecideMiss(rules_, {.launches = LaunchesOf(slot, plan), .wants_tuning = true});
+      if (decision.tuning == MissDecision::Tuning::kInBackground) TuneLater(plan.problem());
     }
     return better.error();
   }

@@ -19,6 +19,7 @@
 #include "attune/device/recording_queues.h"
 #include "attune/dispatch/counters.h"
 #include "attune/dispatch/dispatcher.h"
+#include "attune/dispatch/miss_decision.h"
 #include "attune/dispatch/plan_cache.h"
 #include "attune/dispatch/policy.h"
 #include "attune/dispatch/queue_memory.h"
@@ -148,16 +149,19 @@ class PlanServer {
   std::shared_ptr<const ChoiceSource> choices() const { return hooks_.choices(); }
   // What a call that misses would get now, of a decision by Breadth::kEverything.
   Expectation Expect(const Problem& problem, const Decision& decision) const {
-    return dispatcher_.Expect(problem, decision, haste());
+    return dispatcher_.Expect(problem, decision, HasteOf(rules_));
   }
 
  private:
   struct Totals;
+  // A look-up of a problem, with the choices that it borrows.
+  struct Looked {
+    std::shared_ptr<const ChoiceSource> choices;
+    Ranking ranking;
+  };
 
   // For how long the background should leave the cores to the callers.
   std::chrono::nanoseconds HoldOf(int64_t pushed_ns) const;
-  // In which calls are served that miss.
-  Haste haste() const;
   bool HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const;
   void TellEvicted(const PlanCache::Slots& evicted) const;
   void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
@@ -179,27 +183,26 @@ class PlanServer {
   Plan* FindOrMakeLimited(const Problem& problem, uint64_t workspace_limit_bytes,
                           const Status& why);
   Launches LaunchesOn(void* queue) const;
-  // The serving of dispatcher_, or of a substitute if process limits leave nothing else.
-  Result<Serving> Serve(const Problem& problem, uint64_t workspace_limit_bytes, Launches launches);
+  Looked Look(const Problem& problem, uint64_t workspace_limit_bytes, Launches launches) const;
+  // The serving of dispatcher_, or of a substitute if process limits leave nothing else. Looks the
+  // problem up unless TuneFirst() has.
+  Result<Serving> Serve(const Problem& problem, uint64_t workspace_limit_bytes, Launches launches,
+                        std::optional<Looked>& looked);
   Result<Serving> ServeFrugally(const Problem& problem, uint64_t workspace_limit_bytes) const;
   // Whether some thread has made a plan that may become part of a graph.
   bool HasCapturable(const PlanKey& key) const;
-  // `should_tune`, but for calls that are captured: tuning would wait in the capture, or compute
-  // beside it.
-  bool MayTune(const Problem& problem, Launches launches, bool should_tune);
   // Tells of the miss; whether the problem should be tuned.
   bool TellMissed(const Problem& problem, bool is_tuned) const;
-  // False if it was told of no miss, because nothing can serve the problem.
-  bool TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes);
-  void Note(const PlanSlot& slot, const Problem& problem, const Serving& serving);
-  void CountReason(MissReason reason);
-  // What a failure to serve leaves to the background.
-  void AfterFailure(const Problem& problem, const Status& failure, Launches launches,
-                    bool was_told);
-  void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, const Serving& serving,
-             bool should_tune);
-  // Records or tunes it, if that is the policy.
-  void LearnLater(const Problem& problem, bool should_tune);
+  // False if it was told of no miss, because nothing can serve the problem. `looked` is empty
+  // afterwards if the records of the problem may have changed.
+  bool TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes,
+                 std::optional<Looked>& looked);
+  // Counts a miss and tells the listener. `serving` is null if there was no attempt to serve.
+  void Report(const Problem& problem, const Plan& plan, const Serving* serving,
+              const MissDecision& decision);
+  // Carries out what follows a miss. `slot` is null if nothing improves its plan.
+  void Follow(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
+              const MissDecision& decision);
   bool TuneNow(const Problem& problem);
   void TuneLater(const Problem& problem);
   void Record(const Problem& problem);
@@ -218,6 +221,7 @@ class PlanServer {
   const std::vector<std::unique_ptr<const Dispatcher>> substitutes_;
   const ServerOptions options_;
   const ServerHooks hooks_;
+  const MissRules rules_;
   const std::unique_ptr<Totals> totals_;
   mutable std::mutex listener_mutex_;  // Guards listener_.
   std::shared_ptr<const ServerListener> listener_;

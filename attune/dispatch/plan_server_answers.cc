@@ -29,7 +29,7 @@ Result<std::optional<std::string>> PlanServer::WouldStall(const Problem& problem
     if (decision.error().code() == StatusCode::kResourceExhausted) return decision.error();
     return Reason();
   }
-  if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr && !decision->is_tuned) {
+  if (TunesFirst(rules_, Launches::kExecuted) && !decision->is_tuned) {
     return Reason("It is not tuned, and the policy is to tune it in the calling thread.");
   }
   const Expectation expected = Expect(problem, *decision);
